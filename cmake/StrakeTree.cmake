@@ -1,0 +1,65 @@
+# Compiler, linker and sanitizer settings of the four trees, carried by the interface target `strake_options`.
+
+if(STRAKE_TREE STREQUAL "check")
+  set(strake_flags -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  set(strake_unity ON)
+elseif(STRAKE_TREE STREQUAL "tsan")
+  set(strake_flags -O1 -g1 -fsanitize=thread)
+  set(strake_unity ON)
+elseif(STRAKE_TREE STREQUAL "fuzz")
+  set(strake_flags -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  set(strake_unity OFF)
+elseif(STRAKE_TREE STREQUAL "release")
+  set(strake_flags -O2 -g0 -DNDEBUG)
+  set(strake_unity OFF)
+else()
+  message(FATAL_ERROR "STRAKE_TREE is '${STRAKE_TREE}': use check, release, tsan or fuzz")
+endif()
+
+set(strake_warnings
+    -Wall -Wextra -Wconversion -Wshadow -Wold-style-cast -Wsuggest-override -Wnon-virtual-dtor -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these two on correct std::string and std::optional code once sanitizers or -O2 inline it.
+  list(APPEND strake_warnings -Wno-maybe-uninitialized -Wno-restrict)
+  # mold links a test binary in a fraction of the time of ld; without it everything still works.
+  find_program(strake_mold mold)
+  if(strake_mold)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+
+add_library(strake_options INTERFACE)
+target_compile_options(strake_options INTERFACE ${strake_flags} ${strake_warnings})
+target_compile_definitions(strake_options INTERFACE _GLIBCXX_ASSERTIONS BOOST_ASIO_SEPARATE_COMPILATION)
+target_include_directories(strake_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_link_options(strake_options INTERFACE ${strake_flags})
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
+pkg_check_modules(yaml_cpp REQUIRED IMPORTED_TARGET yaml-cpp)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+
+find_program(strake_ccache ccache)
+if(strake_ccache)
+  # The sloppiness settings are what ccache demands for a precompiled header to be cacheable.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${strake_ccache})
+endif()
+
+# One precompiled header a tree: the headers nearly every file needs, Boost.JSON the dearest of them.
+add_library(strake_pch STATIC "${CMAKE_SOURCE_DIR}/cmake/pch.cc")
+target_link_libraries(strake_pch PUBLIC strake_options fmt::fmt Boost::json)
+target_precompile_headers(strake_pch PRIVATE "${CMAKE_SOURCE_DIR}/cmake/pch.h")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(strake_options INTERFACE -fpch-preprocess)
+endif()
