@@ -74,7 +74,8 @@ Status fill_file(int fd, std::string_view bytes, mode_t mode) {
 }  // namespace
 
 void Fd::reset(int number) {
-  if (number_ >= 0) ::close(number_);  // never repeated: after EINTR Linux has closed the number, another thread may own it
+  if (number_ >= 0)
+    ::close(number_);  // never repeated: after EINTR Linux has closed the number, another thread may own it
   number_ = number;
 }
 

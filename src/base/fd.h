@@ -54,8 +54,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 /// The last bytes of a file, at most `limit_bytes`: for quoting a log in an error.
 Result<std::string> read_file_tail(const std::filesystem::path& path, std::size_t limit_bytes);
 
-/// Replaces `path` so that a reader, or a power loss, sees the old bytes or the new ones and nothing between. When this returns
-/// success the new bytes are on disk. A symbolic link at `path` is replaced, not followed.
+/// Replaces `path` so that a reader, or a power loss, sees the old bytes or the new ones and nothing between. When this
+/// returns success the new bytes are on disk. A symbolic link at `path` is replaced, not followed.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes, mode_t mode);
 
 }  // namespace strake

@@ -1,8 +1,9 @@
 // Other programs: `run` one to its end, or keep one as a `ChildProcess`.
 //
-// A program is given as an argument list, never as a shell line. Each runs in a process group of its own: whatever it started
-// is ended with it, and a Ctrl-C at the terminal reaches only us. It is killed when this process dies, however that happens.
-// It inherits no descriptor of ours but its three streams, and starts with an empty signal mask and SIGPIPE at its default.
+// A program is given as an argument list, never as a shell line. Each runs in a process group of its own: whatever it
+// started is ended with it, and a Ctrl-C at the terminal reaches only us. It is killed when this process dies, however
+// that happens. It inherits no descriptor of ours but its three streams, and starts with an empty signal mask and
+// SIGPIPE at its default.
 #pragma once
 
 #include <sys/types.h>
@@ -22,14 +23,15 @@
 namespace strake {
 
 struct Command {
-  /// argv[0] with a slash is a path; without one it is looked up in the PATH of `env`, else of this process.
+  /// argv[0] with a slash is a path (seen from `cwd`); without one it is looked up in the PATH of `env`, else of this
+  /// process.
   std::vector<std::string> argv;
 
   /// "NAME=value" items, the whole environment of the program; inherited when absent.
   std::optional<std::vector<std::string>> env;
 
-  std::filesystem::path cwd;     ///< empty: ours
-  std::string stdin_bytes;       ///< `run` only; empty: /dev/null
+  std::filesystem::path cwd;       ///< empty: ours
+  std::string stdin_bytes;         ///< `run` only; empty: /dev/null
   std::filesystem::path log_file;  ///< not empty: stdout and stderr are appended here and not captured
 
   // The rest is for `run`.
@@ -61,16 +63,16 @@ struct ProcessOutput {
   bool stderr_truncated = false;  ///< earlier bytes of stderr were dropped
 };
 
-/// Runs a program to its end; what is left of its process group is killed then. Any end of the program itself is a success of
-/// this call, look at `exit`. Errors: kNotFound (not installed, no such working directory), kTimeout, kCancelled, kExhausted
-/// (stdout limit), or what the system said; timeouts and the like carry the last of stderr.
+/// Runs a program to its end; what is left of its process group is killed then. Any end of the program itself is a
+/// success of this call, look at `exit`. Errors: kNotFound (not installed, no such working directory), kTimeout,
+/// kCancelled, kExhausted (stdout limit), or what the system said; timeouts and the like carry the last of stderr.
 Result<ProcessOutput> run(const Command& command, std::stop_token stop = {});
 
 /// The same, where anything but exit status 0 is an error (kIo) that carries the last of stderr.
 Result<ProcessOutput> run_checked(const Command& command, std::stop_token stop = {});
 
-/// A program that runs beside us, such as a server. Its stdout and stderr go to `log_file`, else to /dev/null. Not for several
-/// threads at once; it need not be the starting thread. Destruction kills it.
+/// A program that runs beside us, such as a server. Its stdout and stderr go to `log_file`, else to /dev/null. Not for
+/// several threads at once; it need not be the starting thread. Destruction kills it.
 class ChildProcess {
  public:
   static Result<ChildProcess> start(const Command& command);

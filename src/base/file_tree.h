@@ -1,0 +1,78 @@
+// A tree of files that a node's agent changes: below a folder of the machine (or its root), or in memory for simulation.
+//
+// Paths are absolute and clean ("/etc/x"); the tree is their root. Every change is atomic (a reader sees old or new) and durable on return.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace strake {
+
+struct FileOwner {
+  std::optional<std::int64_t> user_id;
+  std::optional<std::int64_t> group_id;
+};
+
+struct FileState {
+  enum class Kind { kFile, kLink, kDirectory };
+  Kind kind = Kind::kFile;
+  std::uint32_t mode = 0;
+  std::string contents;  ///< of a file; the target of a link
+};
+
+class FileTree {
+ public:
+  virtual ~FileTree() = default;
+
+  /// nullopt when nothing is there.
+  virtual Result<std::optional<FileState>> read(const std::string& path) = 0;
+  /// Creates missing parent folders with mode 0755.
+  virtual Status write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) = 0;
+  virtual Status write_link(const std::string& path, const std::string& target) = 0;
+  /// Removing what is not there is fine.
+  virtual Status remove(const std::string& path) = 0;
+  /// Names in a folder, sorted; none when the folder does not exist.
+  virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
+};
+
+/// Below a folder of this machine. Links inside it are resolved as if the folder were the root, so nothing outside is ever touched.
+/// Owners are set only when `set_owners` (that is, when running as root on a real node).
+class DirectoryTree final : public FileTree {
+ public:
+  DirectoryTree(std::filesystem::path root, bool set_owners) : root_(std::move(root)), set_owners_(set_owners) {}
+
+  Result<std::optional<FileState>> read(const std::string& path) override;
+  Status write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) override;
+  Status write_link(const std::string& path, const std::string& target) override;
+  Status remove(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
+
+ private:
+  std::filesystem::path root_;
+  bool set_owners_;
+};
+
+class MemoryTree final : public FileTree {
+ public:
+  Result<std::optional<FileState>> read(const std::string& path) override;
+  Status write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) override;
+  Status write_link(const std::string& path, const std::string& target) override;
+  Status remove(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
+
+  std::map<std::string, FileState> snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, FileState> files_;
+};
+
+}  // namespace strake

