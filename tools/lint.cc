@@ -1,4 +1,5 @@
-// lint ROOT FILE...: checks the files (paths relative to ROOT) against the rules in lint_rules.h; exit 1 when one is broken.
+// lint ROOT FILE...: checks the files (paths relative to ROOT) against the rules in lint_rules.h; exit 1 when one is
+// broken.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -33,7 +34,8 @@ int main(int argc, char** argv) {
     sources.push_back(std::move(file));
   }
   std::string architecture, behaviours;
-  if (!read_text(root + "docs/ARCHITECTURE.md", architecture)) findings.push_back({"docs/ARCHITECTURE.md", 0, "is missing"});
+  if (!read_text(root + "docs/ARCHITECTURE.md", architecture))
+    findings.push_back({"docs/ARCHITECTURE.md", 0, "is missing"});
   if (!read_text(root + "docs/behaviours.md", behaviours)) findings.push_back({"docs/behaviours.md", 0, "is missing"});
   const EdgeTable edges = parse_edge_table(architecture, findings);
   for (const SourceFile& file : sources) {

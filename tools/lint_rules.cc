@@ -126,8 +126,9 @@ bool may_wait(std::string_view path) {
 /// `runtime.sleep(` and `runtime_->sleep(` are the seam itself.
 bool is_member_call(std::string_view code, std::string_view word) {
   const std::size_t at = code.find(word);
-  return at != std::string_view::npos && at > 0 && (code[at - 1] == '.' || (at > 1 && code.substr(at - 2, 2) == "->") ||
-                                                    (at > 1 && code.substr(at - 2, 2) == "::"));
+  return at != std::string_view::npos && at > 0 &&
+         (code[at - 1] == '.' || (at > 1 && code.substr(at - 2, 2) == "->") ||
+          (at > 1 && code.substr(at - 2, 2) == "::"));
 }
 
 constexpr std::array kPrivateHeaders{
@@ -168,9 +169,11 @@ EdgeTable parse_edge_table(std::string_view architecture_markdown, std::vector<F
     for (const auto& target : allowed) {
       const auto found = edges.find(target);
       if (found == edges.end()) {
-        findings.push_back({"docs/ARCHITECTURE.md", 0, fmt::format("'{}' may include '{}', which is no module", module, target)});
+        findings.push_back(
+            {"docs/ARCHITECTURE.md", 0, fmt::format("'{}' may include '{}', which is no module", module, target)});
       } else if (found->second.contains(module)) {
-        findings.push_back({"docs/ARCHITECTURE.md", 0, fmt::format("'{}' and '{}' may include each other", module, target)});
+        findings.push_back(
+            {"docs/ARCHITECTURE.md", 0, fmt::format("'{}' and '{}' may include each other", module, target)});
       }
     }
   }
@@ -182,7 +185,8 @@ void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<
   if (module.empty()) return;
   const auto own = edges.find(module);
   if (own == edges.end()) {
-    findings.push_back({file.path, 0, fmt::format("module '{}' is not in the edge table of docs/ARCHITECTURE.md", module)});
+    findings.push_back(
+        {file.path, 0, fmt::format("module '{}' is not in the edge table of docs/ARCHITECTURE.md", module)});
     return;
   }
   const bool is_test = file.path.ends_with("_test.cc") || file.path.find("/testing/") != std::string::npos;
@@ -203,8 +207,9 @@ void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<
       findings.push_back({file.path, number, "only tests may include test/support"});
       continue;
     }
-    findings.push_back({file.path, number,
-                        fmt::format("'{}' may not include '{}': the edge is not in docs/ARCHITECTURE.md", module, target)});
+    findings.push_back(
+        {file.path, number,
+         fmt::format("'{}' may not include '{}': the edge is not in docs/ARCHITECTURE.md", module, target)});
   }
 }
 
@@ -237,10 +242,12 @@ void check_public_headers(const SourceFile& file, std::vector<Finding>& findings
     if (!code.starts_with("#include ")) continue;
     for (const std::string_view header : kPrivateHeaders) {
       if (code.find(header) != std::string_view::npos) {
-        findings.push_back({file.path, number, fmt::format("{} belongs inside a .cc, not in a header", trim(code.substr(9)))});
+        findings.push_back(
+            {file.path, number, fmt::format("{} belongs inside a .cc, not in a header", trim(code.substr(9)))});
       }
     }
-    if (code.find("<boost/json") != std::string_view::npos && file.path != "src/codec/json.h" && file.path != "cmake/pch.h") {
+    if (code.find("<boost/json") != std::string_view::npos && file.path != "src/codec/json.h" &&
+        file.path != "cmake/pch.h") {
       findings.push_back({file.path, number, "Boost.JSON enters through codec/json.h only"});
     }
   }
@@ -262,7 +269,8 @@ void check_behaviours(std::string_view behaviours_markdown, const std::vector<So
       const std::size_t open = line.find('(');
       const std::size_t comma = line.find(',', open);
       const std::size_t close = line.find(')', comma);
-      if (open == std::string_view::npos || comma == std::string_view::npos || close == std::string_view::npos) continue;
+      if (open == std::string_view::npos || comma == std::string_view::npos || close == std::string_view::npos)
+        continue;
       tests.insert(fmt::format("{}.{}", trim(line.substr(open + 1, comma - open - 1)),
                                trim(line.substr(comma + 1, close - comma - 1))));
     }
@@ -281,7 +289,8 @@ void check_behaviours(std::string_view behaviours_markdown, const std::vector<So
       const std::string name(rest.substr(open + 1, close - open - 1));
       ++named;
       if (!tests.contains(name)) {
-        findings.push_back({"docs/behaviours.md", number, fmt::format("row {} names test '{}', which does not exist", cells[0], name)});
+        findings.push_back({"docs/behaviours.md", number,
+                            fmt::format("row {} names test '{}', which does not exist", cells[0], name)});
       }
       rest.remove_prefix(close + 1);
     }

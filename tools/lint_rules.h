@@ -1,4 +1,5 @@
-// The rules of the code base that a compiler does not check. Pure functions over file contents, so that they are tested like the rest.
+// The rules of the code base that a compiler does not check. Pure functions over file contents, so that they are tested
+// like the rest.
 #pragma once
 
 #include <map>

@@ -5,7 +5,8 @@
 namespace strake::lint::lint_test {
 
 constexpr std::string_view kArchitecture =
-    "## Edges\n| module | may include |\n|---|---|\n| base | |\n| codec | base |\n| net | base codec |\n## Other\n| x | y |\n";
+    "## Edges\n| module | may include |\n|---|---|\n| base | |\n| codec | base |\n| net | base codec |\n## Other\n| x "
+    "| y |\n";
 
 EdgeTable sample_edges() {
   std::vector<Finding> findings;
@@ -38,7 +39,9 @@ TEST(Lint, AMissingOrCircularEdgeTableIsAFinding) {
 
 TEST(Lint, AnIncludeAgainstTheLawIsAFinding) {
   const EdgeTable edges = sample_edges();
-  const auto check = [&](const SourceFile& file, std::vector<Finding>& findings) { check_includes(file, edges, findings); };
+  const auto check = [&](const SourceFile& file, std::vector<Finding>& findings) {
+    check_includes(file, edges, findings);
+  };
   EXPECT_TRUE(findings_of("src/net/a.cc", "#include \"codec/json.h\"\n#include \"net/a.h\"\n", check).empty());
   EXPECT_EQ(findings_of("src/codec/a.cc", "\n#include \"net/http.h\"\n", check),
             std::vector<std::string>{

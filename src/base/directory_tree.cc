@@ -74,7 +74,8 @@ Result<std::string> read_all(int fd, const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno_error(errno, fmt::format("reading {}", path));
     contents.append(buffer.data(), static_cast<std::size_t>(count));
-    if (contents.size() > kMaxTreeFileBytes) return error(Code::kExhausted, "{} is larger than {} bytes", path, kMaxTreeFileBytes);
+    if (contents.size() > kMaxTreeFileBytes)
+      return error(Code::kExhausted, "{} is larger than {} bytes", path, kMaxTreeFileBytes);
   }
 }
 
@@ -86,7 +87,7 @@ Result<std::optional<FileState>> DirectoryTree::read(const std::string& path) {
   auto parent = open_parent(root.get(), split.parent, false);
   if (!parent.ok() && parent.error().code() == Code::kNotFound) return std::optional<FileState>();
   if (!parent.ok()) return std::move(parent).error();
-  struct stat info {};
+  struct stat info{};
   if (fstatat(parent->get(), split.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileState>();
     return errno_error(errno, fmt::format("looking at {}", path));
@@ -110,7 +111,8 @@ Result<std::optional<FileState>> DirectoryTree::read(const std::string& path) {
   return std::optional(std::move(state));
 }
 
-Status DirectoryTree::write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) {
+Status DirectoryTree::write(const std::string& path, std::string_view contents, std::uint32_t mode,
+                            const FileOwner& owner) {
   STRAKE_TRY(SplitPath split, split_tree_path(path));
   STRAKE_TRY(Fd root, open_file(root_, O_PATH | O_DIRECTORY));
   STRAKE_TRY(Fd parent, open_parent(root.get(), split.parent, true));
@@ -119,7 +121,8 @@ Status DirectoryTree::write(const std::string& path, std::string_view contents, 
   const Fd file(openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return errno_error(errno, fmt::format("creating {}", path));
   // Permissions before contents: a secret is never readable by more than its mode allows, not even for a moment.
-  if (set_owners_ && fchown(file.get(), static_cast<uid_t>(owner.user_id.value_or(0)), static_cast<gid_t>(owner.group_id.value_or(0))) != 0) {
+  if (set_owners_ && fchown(file.get(), static_cast<uid_t>(owner.user_id.value_or(0)),
+                            static_cast<gid_t>(owner.group_id.value_or(0))) != 0) {
     return errno_error(errno, fmt::format("setting the owner of {}", path));
   }
   if (fchmod(file.get(), mode) != 0) return errno_error(errno, fmt::format("setting the mode of {}", path));

@@ -18,16 +18,16 @@ enum class Code {
   kInvalidArgument,  ///< the caller's input is wrong; retrying cannot help
   kNotFound,
   kExists,
-  kConflict,         ///< somebody else changed it first; read again and retry
-  kExpired,          ///< the asked-for version is no longer kept (HTTP 410); list again
+  kConflict,  ///< somebody else changed it first; read again and retry
+  kExpired,   ///< the asked-for version is no longer kept (HTTP 410); list again
   kUnauthenticated,
   kDenied,
-  kUnavailable,      ///< the other side cannot answer now; retry with backoff
+  kUnavailable,  ///< the other side cannot answer now; retry with backoff
   kTimeout,
   kCancelled,
-  kCorrupt,          ///< bytes do not match their digest or format
+  kCorrupt,  ///< bytes do not match their digest or format
   kUnsupported,
-  kExhausted,        ///< a limit was reached (size, rate, disk); see retry_after()
+  kExhausted,  ///< a limit was reached (size, rate, disk); see retry_after()
   kIo,
   kInternal,
 };

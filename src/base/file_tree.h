@@ -1,6 +1,8 @@
-// A tree of files that a node's agent changes: below a folder of the machine (or its root), or in memory for simulation.
+// A tree of files that a node's agent changes: below a folder of the machine (or its root), or in memory for
+// simulation.
 //
-// Paths are absolute and clean ("/etc/x"); the tree is their root. Every change is atomic (a reader sees old or new) and durable on return.
+// Paths are absolute and clean ("/etc/x"); the tree is their root. Every change is atomic (a reader sees old or new)
+// and durable on return.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +37,8 @@ class FileTree {
   /// nullopt when nothing is there.
   virtual Result<std::optional<FileState>> read(const std::string& path) = 0;
   /// Creates missing parent folders with mode 0755.
-  virtual Status write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) = 0;
+  virtual Status write(const std::string& path, std::string_view contents, std::uint32_t mode,
+                       const FileOwner& owner) = 0;
   virtual Status write_link(const std::string& path, const std::string& target) = 0;
   /// Removing what is not there is fine.
   virtual Status remove(const std::string& path) = 0;
@@ -43,8 +46,8 @@ class FileTree {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
 };
 
-/// Below a folder of this machine. Links inside it are resolved as if the folder were the root, so nothing outside is ever touched.
-/// Owners are set only when `set_owners` (that is, when running as root on a real node).
+/// Below a folder of this machine. Links inside it are resolved as if the folder were the root, so nothing outside is
+/// ever touched. Owners are set only when `set_owners` (that is, when running as root on a real node).
 class DirectoryTree final : public FileTree {
  public:
   DirectoryTree(std::filesystem::path root, bool set_owners) : root_(std::move(root)), set_owners_(set_owners) {}

@@ -91,20 +91,20 @@ using Status = Result<void>;
 
 /// Declares `target` from a Result, or returns its error.
 #define STRAKE_TRY(target, expression) STRAKE_TRY_INNER(STRAKE_CONCAT(strake_try_, __LINE__), target, expression)
-#define STRAKE_TRY_INNER(result, target, expression) \
-  auto result = (expression);                        \
+#define STRAKE_TRY_INNER(result, target, expression)  \
+  auto result = (expression);                         \
   if (!result.ok()) return std::move(result).error(); \
   target = *std::move(result)
 
 #define STRAKE_TRY_CONTEXT(target, expression, ...) STRAKE_TRY(target, (expression).context(__VA_ARGS__))
 
 /// Returns the error of a Status, if there is one.
-#define STRAKE_CHECK_OK(expression)                                                                        \
-  do {                                                                                                     \
+#define STRAKE_CHECK_OK(expression)                                                                      \
+  do {                                                                                                   \
     if (auto strake_status = (expression); !strake_status.ok()) return std::move(strake_status).error(); \
   } while (false)
 
-#define STRAKE_INVARIANT(condition)                                              \
-  do {                                                                           \
+#define STRAKE_INVARIANT(condition)                                               \
+  do {                                                                            \
     if (!(condition)) ::strake::invariant_failed(__FILE__, __LINE__, #condition); \
   } while (false)

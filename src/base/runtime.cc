@@ -1,6 +1,8 @@
 #include "base/runtime.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -90,5 +92,30 @@ std::unique_ptr<Runtime::ConditionImpl> ThreadRuntime::make_condition() {
   };
   return std::make_unique<ThreadCondition>();
 }
+
+struct StopOnSignal::Impl {
+  std::stop_source stop;
+  std::jthread watcher;
+};
+
+StopOnSignal::StopOnSignal() : impl_(std::make_unique<Impl>()) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  impl_->watcher = std::jthread([signals, stop = impl_->stop](std::stop_token ended) mutable {
+    constexpr timespec kLookAgain{0, 200'000'000};  // how long the end of the program may take to be noticed
+    while (!ended.stop_requested()) {
+      if (sigtimedwait(&signals, nullptr, &kLookAgain) < 0) continue;
+      if (stop.stop_requested()) _exit(130);
+      stop.request_stop();
+    }
+  });
+}
+
+StopOnSignal::~StopOnSignal() = default;
+
+std::stop_token StopOnSignal::token() const { return impl_->stop.get_token(); }
 
 }  // namespace strake::runtime

@@ -1,9 +1,11 @@
 // The only door to waiting: tasks, conditions, queues, sleep. Everything that waits takes a Runtime&.
 //
-// In production a task is a thread (ThreadRuntime below). In simulation (base/simulation.h) one task runs at a time, a seeded
-// scheduler picks the next at every wait and every yield, and time is virtual: the same code, replayed byte for byte.
+// In production a task is a thread (ThreadRuntime below). In simulation (base/simulation.h) one task runs at a time, a
+// seeded scheduler picks the next at every wait and every yield, and time is virtual: the same code, replayed byte for
+// byte.
 //
-// The rule that makes both work: a std::mutex guards data for a moment and is never held while calling something that may wait.
+// The rule that makes both work: a std::mutex guards data for a moment and is never held while calling something that
+// may wait.
 #pragma once
 
 #include <chrono>
@@ -170,6 +172,21 @@ class ThreadRuntime final : public Runtime {
  private:
   std::unique_ptr<ConditionImpl> make_condition() override;
   SystemRandom random_;
+};
+
+/// SIGINT and SIGTERM as a stop token. Make one in main, before any other thread: it blocks both signals for all of
+/// them. A second signal ends the process at once.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+  std::stop_token token() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace strake::runtime

@@ -1,8 +1,9 @@
 // Simulation: a Runtime in which one task runs at a time, on virtual time, in an order that one seed decides.
 //
-// A task is an OS thread that runs only while it holds the baton. At every wait, sleep and yield it hands the baton back and the
-// seeded scheduler picks among the tasks that can run, in the order of their birth. When none can, time jumps to the earliest
-// deadline. The same seed and the same code therefore give the same trace, whatever the machine does meanwhile.
+// A task is an OS thread that runs only while it holds the baton. At every wait, sleep and yield it hands the baton
+// back and the seeded scheduler picks among the tasks that can run, in the order of their birth. When none can, time
+// jumps to the earliest deadline. The same seed and the same code therefore give the same trace, whatever the machine
+// does meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,8 @@ class Simulation final : public runtime::Runtime {
   void switch_to_scheduler();
 
   SeededRandom schedule_random_;
-  SeededRandom task_random_;  ///< apart from the scheduler's, so that drawing an identifier does not change who runs next
+  SeededRandom
+      task_random_;  ///< apart from the scheduler's, so that drawing an identifier does not change who runs next
   runtime::TimePoint now_{};
   std::uint64_t steps_ = 0;
   std::uint64_t trace_hash_ = 0xcbf29ce484222325ULL;

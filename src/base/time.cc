@@ -52,7 +52,8 @@ Result<system_clock::time_point> parse_rfc3339(std::string_view text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   if (!take_number(rest, 4, year) || !take_char(rest, '-') || !take_number(rest, 2, month) || !take_char(rest, '-') ||
       !take_number(rest, 2, day) || !(take_char(rest, 'T') || take_char(rest, 't')) || !take_number(rest, 2, hour) ||
-      !take_char(rest, ':') || !take_number(rest, 2, minute) || !take_char(rest, ':') || !take_number(rest, 2, second)) {
+      !take_char(rest, ':') || !take_number(rest, 2, minute) || !take_char(rest, ':') ||
+      !take_number(rest, 2, second)) {
     return invalid();
   }
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),

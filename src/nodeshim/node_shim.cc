@@ -1,0 +1,75 @@
+#include "nodeshim/node_shim.h"
+
+#include "api/node_annotations.h"
+#include "base/time.h"
+
+namespace strake::nodeshim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kHeartbeatInterval = 10s;
+constexpr auto kShimCallTimeout = 10s;
+constexpr auto kShimRetry = 1s;
+
+}  // namespace
+
+Status NodeShim::ensure_node(std::stop_token stop) {
+  kube::Object node(kube::core::kNode, {"", identity_.name});
+  node.set_label(std::string(api::label::kNodeRolePrefix) + identity_.role, "");
+  node.set_label(api::label::kOs, "linux");
+  node.set_label("kubernetes.io/hostname", identity_.name);
+  if (!identity_.zone.empty()) node.set_label(api::label::kZone, identity_.zone);
+  const auto created = api_.create(kube::core::kNode, node, {}, runtime_.call_within(kShimCallTimeout, stop));
+  if (created.ok() || created.error().code() == Code::kExists) return {};
+  return Error(created.error()).context(fmt::format("creating node {}", identity_.name));
+}
+
+Status NodeShim::write_ready(bool ready, const std::string& reason, const std::string& message, std::stop_token stop) {
+  const std::string now = format_rfc3339(runtime_.wall_now());
+  if (ready_since_.empty() || ready != ready_) {
+    ready_ = ready;
+    ready_since_ = now;
+  }
+  const json::Value condition =
+      json::Object{{"type", "Ready"},    {"status", ready ? "True" : "False"}, {"reason", reason},
+                   {"message", message}, {"lastHeartbeatTime", now},           {"lastTransitionTime", ready_since_}};
+  const json::Value info = json::Object{{"bootID", boot_id_},
+                                        {"osImage", os_image_},
+                                        {"kubeletVersion", "sandbox"},
+                                        {"operatingSystem", "linux"},
+                                        {"architecture", "amd64"}};
+  const json::Value patch =
+      json::Object{{"status", json::Object{{"conditions", json::Array{condition}}, {"nodeInfo", info}}}};
+  kube::WriteOptions options;
+  options.subresource = "status";
+  const auto patched = api_.patch(kube::core::kNode, {"", identity_.name}, kube::PatchType::kStrategic, patch, options,
+                                  runtime_.call_within(kShimCallTimeout, stop));
+  if (patched.ok()) return {};
+  return Error(patched.error()).context(fmt::format("reporting node {}", identity_.name));
+}
+
+Status NodeShim::machine_up(const std::string& boot_id, const std::string& os_image, std::stop_token stop) {
+  boot_id_ = boot_id;
+  os_image_ = os_image;
+  while (true) {
+    Status joined = ensure_node(stop);
+    if (joined.ok()) joined = write_ready(true, "SandboxReady", "the sandboxed machine is up", stop);
+    if (joined.ok()) return {};
+    STRAKE_CHECK_OK(runtime_.sleep(kShimRetry, stop));
+  }
+}
+
+void NodeShim::machine_down(const std::string& why, std::stop_token stop) {
+  (void)write_ready(false, "SandboxDown", why, stop);
+}
+
+void NodeShim::heartbeat(std::stop_token stop) {
+  while (runtime_.sleep(kHeartbeatInterval, stop).ok()) {
+    // A lost heartbeat is made good by the next.
+    (void)write_ready(true, "SandboxReady", "the sandboxed machine is up", stop);
+  }
+}
+
+}  // namespace strake::nodeshim
