@@ -1,1 +1,1 @@
-// The translation unit that owns the precompiled header (cmake/pch.h).
+// The translation unit that owns the precompiled header (StrakeTree.cmake).

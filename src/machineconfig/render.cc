@@ -54,6 +54,17 @@ Status check_gates(const RenderInput& input, const std::vector<kube::Object>& se
     STRAKE_CHECK_OK(check_generated(*input.os_image_stream, "OSImageStream",
                                     api::config_annotation::kReleaseImageVersion, input.version));
   }
+  if (input.os_image_stream && api::OsImageStreamView(input.os_image_stream->json()).streams().empty()) {
+    return gate_closed(fmt::format("OSImageStream {} has no streams yet", input.os_image_stream->name()));
+  }
+  if (input.os_image_stream && input.controller_config) {
+    const std::string payload = input.os_image_stream->annotation(api::config_annotation::kReleasePayloadImage).value_or("");
+    const std::string release_image = api::ControllerConfigView(input.controller_config->json()).release_image();
+    if (!payload.empty() && payload != release_image) {
+      return gate_closed(fmt::format("OSImageStream {} belongs to release image {}, the cluster is moving to {}",
+                                     input.os_image_stream->name(), payload, release_image));
+    }
+  }
   const std::string release =
       input.controller_config
           ? input.controller_config->annotation(api::config_annotation::kReleaseImageVersion).value_or("")

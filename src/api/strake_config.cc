@@ -1,0 +1,49 @@
+#include "api/strake_config.h"
+
+namespace strake::api {
+
+std::string_view to_string(Mode mode) {
+  switch (mode) {
+    case Mode::kObserve: return "observe";
+    case Mode::kAssist: return "assist";
+    case Mode::kOwn: return "own";
+  }
+  return "observe";
+}
+
+Result<Mode> parse_mode(std::string_view text) {
+  for (const Mode mode : {Mode::kObserve, Mode::kAssist, Mode::kOwn}) {
+    if (text == to_string(mode)) return mode;
+  }
+  return error(Code::kInvalidArgument, "mode '{}' is not observe, assist or own", text);
+}
+
+Result<std::optional<Mode>> StrakeConfigView::mode(std::string_view capability) const {
+  STRAKE_TRY(const auto all, modes());
+  const auto found = all.find(std::string(capability));
+  return found == all.end() ? std::optional<Mode>{} : std::optional<Mode>{found->second};
+}
+
+Result<std::map<std::string, Mode>> StrakeConfigView::modes() const {
+  std::map<std::string, Mode> modes;
+  for (const auto& [capability, text] : text_map_at(object_, kStrakeConfigFields["spec.modes"])) {
+    STRAKE_TRY_CONTEXT(const Mode mode, parse_mode(text), "StrakeConfig cluster, spec.modes.{}", capability);
+    modes.emplace(capability, mode);
+  }
+  return modes;
+}
+
+void StrakeConfigEdit::set_mode(std::string_view capability, Mode mode) {
+  json::ensure(object_, {"spec", "modes", capability}) = to_string(mode);
+}
+
+void StrakeConfigEdit::clear_mode(std::string_view capability) {
+  json::Value* modes = find_field(object_, kStrakeConfigFields["spec.modes"]);
+  if (modes != nullptr && modes->is_object()) modes->get_object().erase(capability);
+}
+
+void StrakeConfigEdit::set_observed_generation(std::int64_t generation) {
+  set_field(object_, kStrakeConfigFields["status.observedGeneration"], generation);
+}
+
+}  // namespace strake::api

@@ -1,0 +1,57 @@
+// StrakeConfig/cluster: how far Strake may act, for each capability.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/field.h"
+#include "base/result.h"
+
+namespace strake::api {
+
+inline constexpr FieldTable kStrakeConfigFields{
+    "strakeconfigs.strake.dev",    "spec.modes",
+    "status.observedGeneration",   "status.conditions[].type",
+    "status.conditions[].status",  "status.conditions[].reason",
+    "status.conditions[].message", "status.conditions[].lastTransitionTime",
+};
+
+enum class Mode {
+  kObserve,  ///< not one write
+  kAssist,   ///< only what the platform leaves undone
+  kOwn,
+};
+std::string_view to_string(Mode mode);
+Result<Mode> parse_mode(std::string_view text);
+
+/// Reads an object that outlives the view.
+class StrakeConfigView {
+ public:
+  explicit StrakeConfigView(const json::Value& object) : object_(object) {}
+  explicit StrakeConfigView(const json::Value&&) = delete;
+
+  /// nullopt: not set, so the default of the cluster applies. kInvalidArgument: a mode nobody knows.
+  Result<std::optional<Mode>> mode(std::string_view capability) const;
+  Result<std::map<std::string, Mode>> modes() const;
+
+ private:
+  const json::Value& object_;
+};
+
+/// Writes in place; everything else of the object stays as it is.
+class StrakeConfigEdit : public StrakeConfigView {
+ public:
+  explicit StrakeConfigEdit(json::Value& object) : StrakeConfigView(object), object_(object) {}
+
+  void set_mode(std::string_view capability, Mode mode);
+  /// Back to the default of the cluster.
+  void clear_mode(std::string_view capability);
+  void set_observed_generation(std::int64_t generation);
+
+ private:
+  json::Value& object_;
+};
+
+}  // namespace strake::api

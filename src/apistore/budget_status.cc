@@ -1,0 +1,71 @@
+#include "apistore/budget_status.h"
+
+#include "apistore/disruption.h"
+#include "apistore/object_text.h"
+
+namespace strake::apistore {
+
+namespace {
+const std::string kPodResource = "pods";
+const std::string kBudgetResource = "poddisruptionbudgets.policy";
+}  // namespace
+
+Status BudgetStatus::run(std::stop_token stop) {
+  SubscribeOptions options;
+  options.after = service_.store().revision();
+  STRAKE_TRY(const auto changes, service_.store().subscribe(std::move(options)));
+  STRAKE_TRY(const ListResult budgets,
+             service_.store().list({.resource = kBudgetResource, .ns = "", .after = {}, .limit = 0, .at = {}}));
+  dirty_.clear();
+  for (const Row& row : budgets.rows) dirty_.insert(row.ns);
+  while (true) {
+    // Everything that has happened first, then the sums: a burst of Pods costs one pass.
+    while (true) {
+      STRAKE_TRY(const StoreEventPtr event, changes->try_next());
+      if (event == nullptr) break;
+      if (event->key.resource == kPodResource || event->key.resource == kBudgetResource) dirty_.insert(event->key.ns);
+    }
+    while (!dirty_.empty() && !stop.stop_requested()) {
+      STRAKE_CHECK_OK(refresh(*dirty_.begin()));
+      dirty_.erase(dirty_.begin());
+    }
+    STRAKE_TRY(const StoreEventPtr event, changes->next({stop, std::nullopt}));
+    if (event->key.resource == kPodResource || event->key.resource == kBudgetResource) dirty_.insert(event->key.ns);
+  }
+}
+
+Status BudgetStatus::refresh(const std::string& ns) {
+  STRAKE_TRY(const ListResult budgets,
+             service_.store().list({.resource = kBudgetResource, .ns = ns, .after = {}, .limit = 0, .at = {}}));
+  if (budgets.rows.empty()) return {};
+  STRAKE_TRY(const ListResult rows,
+             service_.store().list({.resource = kPodResource, .ns = ns, .after = {}, .limit = 0, .at = {}}));
+  std::vector<json::Value> pods;
+  for (const Row& row : rows.rows) {
+    STRAKE_TRY(json::Value pod, parse_stored(row.text, {kPodResource, ns, row.name}));
+    pods.push_back(std::move(pod));
+  }
+  std::vector<const json::Value*> pointers;
+  for (const json::Value& pod : pods) pointers.push_back(&pod);
+
+  for (const Row& row : budgets.rows) {
+    STRAKE_TRY(const json::Value budget, parse_stored(row.text, {kBudgetResource, ns, row.name}));
+    const auto state = budget_state(budget, pointers);
+    if (!state.ok()) continue;  // a budget that cannot be read: every eviction it covers says why
+    const json::Value patch = json::Object{
+        {"status", json::Object{{"observedGeneration", json::find_int(budget, {"metadata", "generation"}).value_or(0)},
+                                {"expectedPods", state->expected},
+                                {"currentHealthy", state->healthy},
+                                {"desiredHealthy", state->desired},
+                                {"disruptionsAllowed", state->allowed}}}};
+    Request request{Caller::system("disruption-controller"), {}, {}};
+    kube::WriteOptions options;
+    options.subresource = "status";
+    const auto patched = service_.patch(request, kube::core::kPodDisruptionBudget, {ns, row.name},
+                                        kube::PatchType::kMerge, patch, options);
+    if (!patched.ok() && patched.error().code() != Code::kNotFound) return patched.error();
+  }
+  return {};
+}
+
+}  // namespace strake::apistore

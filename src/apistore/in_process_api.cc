@@ -1,0 +1,130 @@
+#include "apistore/in_process_api.h"
+
+namespace strake::apistore {
+
+namespace {
+
+Result<kube::Object> parsed_object(std::string_view text) {
+  auto value = json::parse(text);
+  if (!value.ok()) return Error(Code::kCorrupt, value.error().message()).context("reading a stored object");
+  return kube::Object(*std::move(value));
+}
+
+class InProcessStream final : public kube::WatchStream {
+ public:
+  InProcessStream(runtime::Runtime& runtime, std::unique_ptr<Watch> watch)
+      : runtime_(runtime), watch_(std::move(watch)) {}
+
+  Result<std::optional<kube::WatchEvent>> next(const kube::Call& call) override {
+    runtime_.yield("watch next");
+    STRAKE_TRY(const std::optional<ServiceEvent> event, watch_->next(call));
+    if (!event) return std::optional<kube::WatchEvent>();
+    STRAKE_TRY(kube::Object object, parsed_object(*event->text));
+    return std::optional<kube::WatchEvent>(kube::WatchEvent{event->type, std::move(object)});
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  std::unique_ptr<Watch> watch_;
+};
+
+}  // namespace
+
+Status InProcessApi::enter(std::string_view verb, const kube::Resource& resource, const kube::Call& call) {
+  service_.runtime().yield(fmt::format("{} {}", verb, resource.plural));
+  if (call.stop.stop_requested()) return runtime::wake_error(runtime::Wake::kCancelled, "an answer of the API");
+  if (call.deadline && service_.runtime().now() >= *call.deadline) {
+    return runtime::wake_error(runtime::Wake::kTimeout, "an answer of the API");
+  }
+  return {};
+}
+
+Result<kube::Object> InProcessApi::get(const kube::Resource& resource, const kube::ObjectKey& key,
+                                       const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("get", resource, call));
+  Request one = request();
+  STRAKE_TRY(ObjectAnswer answer, service_.get(one, resource, key));
+  return kube::Object(std::move(answer.object));
+}
+
+Result<kube::ListPage> InProcessApi::list(const kube::Resource& resource, const std::string& ns,
+                                          const kube::ListOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("list", resource, call));
+  Request one = request();
+  STRAKE_TRY(ListAnswer answer, service_.list(one, resource, ns, options));
+  kube::ListPage page;
+  page.items.reserve(answer.items.size());
+  for (const std::string& text : answer.items) {
+    STRAKE_TRY(kube::Object object, parsed_object(text));
+    page.items.push_back(std::move(object));
+  }
+  page.resource_version = std::move(answer.resource_version);
+  page.continue_token = std::move(answer.continue_token);
+  return page;
+}
+
+Result<std::unique_ptr<kube::WatchStream>> InProcessApi::watch(const kube::Resource& resource, const std::string& ns,
+                                                               const kube::WatchOptions& options,
+                                                               const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("watch", resource, call));
+  Request one = request();
+  WatchQuery query;
+  query.label_selector = options.label_selector;
+  query.field_selector = options.field_selector;
+  query.resource_version = options.resource_version;
+  query.bookmarks = options.bookmarks;
+  query.timeout = options.timeout;
+  STRAKE_TRY(auto watch, service_.watch(one, resource, ns, query));
+  return std::unique_ptr<kube::WatchStream>(std::make_unique<InProcessStream>(service_.runtime(), std::move(watch)));
+}
+
+Result<kube::Object> InProcessApi::create(const kube::Resource& resource, const kube::Object& object,
+                                          const kube::WriteOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("create", resource, call));
+  Request one = request();
+  STRAKE_TRY(ObjectAnswer answer, service_.create(one, resource, "", object.json(), options));
+  return kube::Object(std::move(answer.object));
+}
+
+Result<kube::Object> InProcessApi::update(const kube::Resource& resource, const kube::Object& object,
+                                          const kube::WriteOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("update", resource, call));
+  Request one = request();
+  STRAKE_TRY(ObjectAnswer answer, service_.update(one, resource, object.key(), object.json(), options));
+  return kube::Object(std::move(answer.object));
+}
+
+Result<kube::Object> InProcessApi::patch(const kube::Resource& resource, const kube::ObjectKey& key,
+                                         kube::PatchType type, const json::Value& patch,
+                                         const kube::WriteOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("patch", resource, call));
+  Request one = request();
+  STRAKE_TRY(ObjectAnswer answer, service_.patch(one, resource, key, type, patch, options));
+  return kube::Object(std::move(answer.object));
+}
+
+Result<kube::Object> InProcessApi::remove(const kube::Resource& resource, const kube::ObjectKey& key,
+                                          const kube::DeleteOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("delete", resource, call));
+  Request one = request();
+  STRAKE_TRY(const DeleteAnswer answer, service_.remove(one, resource, key, options));
+  return parsed_object(answer.text);
+}
+
+Status InProcessApi::remove_collection(const kube::Resource& resource, const std::string& ns,
+                                       const kube::ListOptions& which, const kube::DeleteOptions& options,
+                                       const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("deletecollection", resource, call));
+  Request one = request();
+  STRAKE_TRY(const ListAnswer removed, service_.remove_collection(one, resource, ns, which, options));
+  static_cast<void>(removed);
+  return {};
+}
+
+Status InProcessApi::evict(const kube::ObjectKey& pod, const kube::DeleteOptions& options, const kube::Call& call) {
+  STRAKE_CHECK_OK(enter("evict", kube::core::kPod, call));
+  Request one = request();
+  return service_.evict(one, pod, options);
+}
+
+}  // namespace strake::apistore

@@ -1,0 +1,167 @@
+// Service: create, update, patch.
+#include "apistore/builtin_rules.h"
+#include "apistore/metadata_rules.h"
+#include "apistore/object_text.h"
+#include "apistore/service.h"
+#include "apistore/service_errors.h"
+#include "codec/json_patch.h"
+#include "codec/strategic_merge.h"
+
+namespace strake::apistore {
+
+namespace {
+
+constexpr int kNameAttempts = 8;      // generated names that may collide before the client is told
+constexpr int kCommitAttempts = 100;  // lost races before the client is told
+constexpr std::size_t kNameSuffixBytes = 5;
+
+Error unsupported_patch(std::string_view supported) {
+  return error(Code::kUnsupported,
+               "the body of the request was in an unknown format - accepted media types include: {}", supported)
+      .with_reason("UnsupportedMediaType");
+}
+
+constexpr std::string_view kJsonAndMerge = "application/json-patch+json, application/merge-patch+json";
+constexpr std::string_view kAllPatches =
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
+
+Result<json::Value> patched(const json::Value& current, kube::PatchType type, const json::Value& patch,
+                            const Kind& kind, const std::string& api_version) {
+  const json::MergeSchema* strategic = kind.builtin ? json::merge_schema_for(api_version, kind.kind) : nullptr;
+  Result<json::Value> result = error(Code::kInternal, "no patch was applied");
+  switch (type) {
+    case kube::PatchType::kJson: result = json::apply_json_patch(current, patch); break;
+    case kube::PatchType::kMerge:
+      if (!patch.is_object()) return bad_request("a merge patch is an object, not {}", json::type_name(patch));
+      result = json::apply_merge_patch(current, patch);
+      break;
+    case kube::PatchType::kStrategic:
+      if (strategic == nullptr) return unsupported_patch(kJsonAndMerge);
+      if (!patch.is_object())
+        return bad_request("a strategic merge patch is an object, not {}", json::type_name(patch));
+      result = json::apply_strategic_merge(current, patch, *strategic);
+      break;
+    case kube::PatchType::kApply: return unsupported_patch(strategic == nullptr ? kJsonAndMerge : kAllPatches);
+  }
+  if (result.ok()) return result;
+  // A failed `test` is no conflict of versions: a client that reads again and repeats it fails again.
+  return Error(Code::kInvalidArgument, fmt::format("the server rejected our request due to an error in our request: {}",
+                                                   result.error().to_string()))
+      .with_reason("Invalid");
+}
+
+}  // namespace
+
+Result<std::pair<StoreKey, Revision>> Service::open_namespace(Request& request, const Target& target,
+                                                              const std::string& ns, const std::string& name) {
+  const StoreKey key{"namespaces", "", ns};
+  STRAKE_TRY(const std::optional<Row> row, store_->get(key));
+  if (!row) return not_found({"", "Namespace", "namespaces", ns}, request.details);
+  if (row->text.find("\"deletionTimestamp\"") != std::string::npos) {
+    STRAKE_TRY(const json::Value object, parse_stored(row->text, key));
+    if (json::find(object, {"metadata", "deletionTimestamp"}) != nullptr) {
+      Error failure = forbidden_object(
+          target.kind->subject(name), request.details,
+          fmt::format("unable to create new content in namespace {} because it is being terminated", ns));
+      request.details.causes.push_back(
+          {"NamespaceTerminating", fmt::format("namespace {} is being terminated", ns), "metadata.namespace"});
+      return failure;
+    }
+  }
+  return std::pair(key, row->revision);
+}
+
+Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& resource, const std::string& ns,
+                                     json::Value object, const kube::WriteOptions& options) {
+  STRAKE_TRY(const Target at, target(resource));
+  if (!object.is_object()) return bad_request("the body is {}, not an object", json::type_name(object));
+  const std::string own_ns = json::find_string(object, {"metadata", "namespace"}).value_or("");
+  const std::string asked_name = json::find_string(object, {"metadata", "name"}).value_or("");
+  const std::string actual_ns = at.kind->namespaced ? (ns.empty() ? own_ns : ns) : "";
+  if (!own_ns.empty() && own_ns != actual_ns) {
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  if (at.kind->namespaced && actual_ns.empty()) return bad_request("an empty namespace may not be set during creation");
+  STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, asked_name, ""));
+
+  for (int attempt = 1; true; ++attempt) {
+    WriteRequest rules = write_request(request, at, options);
+    STRAKE_TRY(const std::string name, wanted_name(rules, object, runtime_.random().name_suffix(kNameSuffixBytes)));
+    const NewIdentity identity{actual_ns, name, runtime_.random().uuid()};
+    STRAKE_TRY(json::Value prepared, prepare_create(rules, object, identity));
+    STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, name, "", nullptr, &prepared));
+
+    Mutation mutation;
+    mutation.key = {at.kind->qualified_name(), actual_ns, name};
+    mutation.uid = identity.uid;
+    mutation.text = encode_object(prepared, at.kind->api_version(at.kind->storage()));
+    STRAKE_CHECK_OK(check_size(request, at, mutation, name));
+    if (at.kind->namespaced) {
+      STRAKE_TRY(mutation.also_unchanged, open_namespace(request, at, actual_ns, name));
+    }
+    STRAKE_TRY(const std::optional<Row> present, options.dry_run ? store_->get(mutation.key) : std::optional<Row>());
+    if (options.dry_run && !present) return ObjectAnswer{json::write(prepared), std::move(prepared)};
+    if (!options.dry_run) {
+      STRAKE_TRY(std::optional<Row> written, commit(mutation));
+      if (written) return answer(at, std::move(prepared), *std::move(written));
+      STRAKE_TRY(const std::optional<Row> in_the_way, store_->get(mutation.key));
+      // Nobody has the name: the namespace changed while we looked, or the other was removed at once. Either way:
+      // again.
+      if (!in_the_way && attempt < kCommitAttempts) continue;
+    }
+    if (!asked_name.empty() || attempt >= kNameAttempts) return already_exists(at.kind->subject(name), request.details);
+  }
+}
+
+Result<ObjectAnswer> Service::modify(Request& request, const Target& at, const kube::ObjectKey& key,
+                                     std::string_view verb, const kube::WriteOptions& options, UpdateSource source,
+                                     const Change& change) {
+  if (!options.subresource.empty() && (options.subresource != "status" || !at.version->has_status)) {
+    return error(Code::kNotFound, "the server could not find the requested resource ({}/{})", at.kind->qualified_name(),
+                 options.subresource)
+        .with_reason("NotFound");
+  }
+  STRAKE_CHECK_OK(allow(request, verb, at, key.ns, key.name, options.subresource));
+  const StoreKey store_key{at.kind->qualified_name(), key.ns, key.name};
+  for (int attempt = 0; attempt < kCommitAttempts; ++attempt) {
+    WriteRequest rules = write_request(request, at, options);
+    STRAKE_TRY(Row row, existing(request, at, store_key));
+    STRAKE_TRY(json::Value old, parse_stored(row.text, store_key));
+    old.get_object()["apiVersion"] = at.kind->api_version(*at.version);
+    STRAKE_TRY(json::Value wanted, change(old));
+    STRAKE_TRY(json::Value prepared, prepare_update(rules, old, std::move(wanted), source));
+    STRAKE_CHECK_OK(allow(request, verb, at, key.ns, key.name, options.subresource, &old, &prepared));
+    if (json::same_value(old, prepared)) return answer(at, std::move(prepared), std::move(row));
+
+    Mutation mutation;
+    mutation.key = store_key;
+    mutation.expected = row.revision;
+    mutation.uid = row.uid;
+    mutation.text = encode_object(prepared, at.kind->api_version(at.kind->storage()));
+    const bool deleting = json::find(prepared, {"metadata", "deletionTimestamp"}) != nullptr;
+    const auto grace = json::find_int(prepared, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
+    mutation.removes = deleting && grace == 0 && !has_finalizers(*at.kind, prepared);
+    STRAKE_CHECK_OK(check_size(request, at, mutation, key.name));
+    if (options.dry_run) return ObjectAnswer{json::write(prepared), std::move(prepared)};
+    STRAKE_TRY(std::optional<Row> written, commit(mutation));
+    if (written) return answer(at, std::move(prepared), *std::move(written));
+  }
+  return modified_meanwhile(at.kind->subject(key.name), request.details);
+}
+
+Result<ObjectAnswer> Service::update(Request& request, const kube::Resource& resource, const kube::ObjectKey& key,
+                                     json::Value object, const kube::WriteOptions& options) {
+  STRAKE_TRY(const Target at, target(resource));
+  return modify(request, at, key, "update", options, UpdateSource::kReplacement,
+                [&](const json::Value&) -> Result<json::Value> { return object; });
+}
+
+Result<ObjectAnswer> Service::patch(Request& request, const kube::Resource& resource, const kube::ObjectKey& key,
+                                    kube::PatchType type, const json::Value& patch, const kube::WriteOptions& options) {
+  STRAKE_TRY(const Target at, target(resource));
+  const std::string api_version = at.kind->api_version(*at.version);
+  return modify(request, at, key, "patch", options, UpdateSource::kPatch,
+                [&](const json::Value& current) { return patched(current, type, patch, *at.kind, api_version); });
+}
+
+}  // namespace strake::apistore

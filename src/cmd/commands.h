@@ -1,0 +1,15 @@
+// Every verb of the program; each is defined in the file of its name.
+#pragma once
+
+#include "cmd/cli.h"
+
+namespace strake::cmd {
+
+extern const CommandSpec kUpCommand;
+extern const CommandSpec kReleaseApplyCommand;
+extern const CommandSpec kPlanCommand;
+extern const CommandSpec kControllerCommand;
+extern const CommandSpec kAgentCommand;
+extern const CommandSpec kBootimageCheckCommand;
+
+}  // namespace strake::cmd

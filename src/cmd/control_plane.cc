@@ -1,0 +1,141 @@
+#include "cmd/control_plane.h"
+
+#include <charconv>
+#include <vector>
+
+#include "api/kinds.h"
+#include "apistore/in_process_api.h"
+#include "apistore/rest/api_server.h"
+#include "apistore/service.h"
+#include "cmd/sandbox_machine.h"
+#include "cmd/version.h"
+#include "machineconfig/render_controller.h"
+#include "rollout/rollout_controller.h"
+
+namespace strake::cmd {
+
+namespace {
+
+/// A sandboxed machine with all it needs, in the order in which it may be taken apart.
+struct HostedMachine {
+  std::unique_ptr<apistore::InProcessApi> kubelet_api;
+  std::unique_ptr<apistore::InProcessApi> agent_api;
+  std::unique_ptr<DirectoryTree> tree;
+  std::unique_ptr<SandboxMachine> machine;
+  runtime::Task task;
+};
+
+}  // namespace
+
+struct ControlPlane::Impl {
+  runtime::Runtime& runtime;
+  ControlPlaneOptions options;
+  std::shared_ptr<const apistore::Registry> registry;
+  std::unique_ptr<apistore::Service> service;
+  std::unique_ptr<apistore::rest::ApiServer> server;
+  std::filesystem::path kubeconfig;
+  std::unique_ptr<apistore::InProcessApi> admin;
+  std::unique_ptr<machineconfig::RenderController> render;
+  std::unique_ptr<rollout::RolloutController> rollout;
+  std::vector<HostedMachine> machines;
+  bool stopped = false;
+
+  Impl(runtime::Runtime& in_runtime, const ControlPlaneOptions& in_options) : runtime(in_runtime), options(in_options) {}
+
+  Status open_service();
+  Status serve();
+  Status add_machine(std::size_t index);
+};
+
+Status ControlPlane::Impl::open_service() {
+  STRAKE_TRY_CONTEXT(apistore::Registry loaded, apistore::Registry::standard(), "loading the built-in kinds");
+  registry = std::make_shared<const apistore::Registry>(std::move(loaded));
+  apistore::ServiceOptions service_options;
+  service_options.store.directory = options.state / "db";
+  std::error_code failure;
+  std::filesystem::create_directories(service_options.store.directory, failure);
+  if (failure) {
+    return error(Code::kIo, "the state folder {} cannot be used: {}; choose another with --state", options.state.string(), failure.message());
+  }
+  auto opened = apistore::Service::open(runtime, registry, service_options);
+  if (!opened.ok() && opened.error().reason() == "Locked") return std::move(opened).error().with_reason("Blocked");
+  if (!opened.ok()) return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));
+  service = *std::move(opened);
+  return {};
+}
+
+Status ControlPlane::Impl::serve() {
+  apistore::rest::ApiServerOptions server_options;
+  const std::size_t colon = options.listen.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : options.listen.substr(colon + 1);
+  const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), server_options.port);
+  if (colon == std::string::npos || failure != std::errc() || end != port.data() + port.size()) {
+    return error(Code::kInvalidArgument, "--listen {}: expected ADDRESS:PORT such as 127.0.0.1:7443", options.listen);
+  }
+  server_options.address = options.listen.substr(0, colon);
+  server_options.state_directory = options.state;
+  server_options.program_version = kVersion;
+  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}", options.listen);
+  STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
+  if (!options.kubeconfig_copy.empty()) {
+    STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.kubeconfig_copy));
+  }
+  return {};
+}
+
+Status ControlPlane::Impl::add_machine(std::size_t index) {
+  MachineOptions machine_options;
+  machine_options.identity.role = index % 3 == 0 ? "master" : "worker";
+  machine_options.identity.name = fmt::format("{}-{}", machine_options.identity.role, index);
+  const std::string& name = machine_options.identity.name;
+  const std::filesystem::path root = options.state / "nodes" / name;
+  std::error_code failure;
+  std::filesystem::create_directories(root, failure);
+  if (failure) return error(Code::kIo, "making {}: {}", root.string(), failure.message());
+  HostedMachine hosted;
+  hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::system("kubelet"));
+  hosted.agent_api = std::make_unique<apistore::InProcessApi>(
+      *service, apistore::Caller{std::string(api::kAgentUserPrefix) + name, {std::string(api::kAgentGroup)}});
+  hosted.tree = std::make_unique<DirectoryTree>(root, false);
+  hosted.machine = std::make_unique<SandboxMachine>(runtime, *hosted.kubelet_api, *hosted.agent_api, *hosted.tree, machine_options);
+  hosted.task = runtime.spawn("node-" + name, [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
+  machines.push_back(std::move(hosted));
+  return {};
+}
+
+Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runtime, const ControlPlaneOptions& options) {
+  auto impl = std::make_unique<Impl>(runtime, options);
+  STRAKE_CHECK_OK(impl->open_service());
+  STRAKE_CHECK_OK(impl->serve());
+  impl->service->start();
+  impl->admin = std::make_unique<apistore::InProcessApi>(*impl->service, apistore::Caller::system("controllers"));
+  impl->render = std::make_unique<machineconfig::RenderController>(runtime, *impl->admin, std::string(kVersion));
+  impl->rollout = std::make_unique<rollout::RolloutController>(runtime, *impl->admin);
+  impl->render->start();
+  impl->rollout->start();
+  auto control_plane = std::unique_ptr<ControlPlane>(new ControlPlane(std::move(impl)));
+  for (std::size_t i = 0; i < options.nodes; ++i) STRAKE_CHECK_OK(control_plane->impl_->add_machine(i));
+  return control_plane;
+}
+
+ControlPlane::ControlPlane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ControlPlane::~ControlPlane() { stop(); }
+
+void ControlPlane::stop() {
+  if (std::exchange(impl_->stopped, true)) return;
+  for (HostedMachine& hosted : impl_->machines) hosted.task.request_stop();
+  impl_->machines.clear();
+  impl_->rollout->stop();
+  impl_->render->stop();
+  impl_->server->stop();
+  impl_->service->stop();
+}
+
+kube::KubeApi& ControlPlane::admin_api() { return *impl_->admin; }
+
+std::string ControlPlane::url() const { return impl_->server->url(); }
+
+std::filesystem::path ControlPlane::kubeconfig() const { return impl_->kubeconfig; }
+
+}  // namespace strake::cmd

@@ -1,0 +1,37 @@
+// The control plane of `strake up`: embedded API server, controllers, and sandboxed machines, in one process.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/runtime.h"
+#include "kube/kube_api.h"
+
+namespace strake::cmd {
+
+struct ControlPlaneOptions {
+  std::filesystem::path state;
+  std::string listen = "127.0.0.1:7443";
+  std::filesystem::path kubeconfig_copy;  ///< empty: only STATE/kubeconfig
+  std::size_t nodes = 0;
+};
+
+class ControlPlane {
+ public:
+  /// Reason "Blocked" when another process holds the state folder.
+  static Result<std::unique_ptr<ControlPlane>> start(runtime::Runtime& runtime, const ControlPlaneOptions& options);
+  ~ControlPlane();
+
+  void stop();
+  kube::KubeApi& admin_api();
+  std::string url() const;
+  std::filesystem::path kubeconfig() const;
+
+ private:
+  struct Impl;
+  explicit ControlPlane(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strake::cmd

@@ -1,0 +1,45 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/commands.h"
+#include "cmd/connection.h"
+#include "cmd/sample_job.h"
+
+namespace strake::cmd {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr OptionSpec kPlanOptions[] = {
+    {"pool", "NAME", "only this pool"}, kOutputOption, kKubeconfigOption, kContextOption};
+
+Result<int> run_plan(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  runtime::ThreadRuntime runtime;
+  STRAKE_TRY(const auto api, connect(runtime, invocation));
+  STRAKE_TRY(auto plans, plan_all_pools(*api, runtime.call_within(1min, invocation.stop)));
+  if (const std::string& only = invocation.value("pool"); !only.empty()) {
+    std::erase_if(plans, [&](const rollout::PoolPlan& plan) { return plan.pool != only; });
+    if (plans.empty())
+      return error(Code::kNotFound, "there is no pool '{}'; see `kubectl get machineconfigpools`", only);
+  }
+  const std::string text = as_json ? json::write_pretty(render_plan_json(plans)) : render_plan(plans);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kPlanCommand{
+    "plan",
+    "Show what will happen to every node, and why, before it happens.",
+    "Per node: what the rollout does next (target, wait, updating, current, failing), what the change costs (none or "
+    "reboot), the\n"
+    "reasons, and what a waiting node waits for. It is the function the rollout itself acts on.\n\n"
+    "Exit codes: 0 always when the plan could be made, 1 error.",
+    {},
+    kPlanOptions,
+    run_plan};
+
+}  // namespace strake::cmd

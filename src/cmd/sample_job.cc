@@ -1,0 +1,209 @@
+#include "cmd/sample_job.h"
+
+#include <map>
+
+#include "api/conditions.h"
+#include "api/kinds.h"
+#include "api/machine_config_pool.h"
+#include "api/node_annotations.h"
+#include "bootimage/aws_check.h"
+#include "bootimage/sample.h"
+#include "oci/layout.h"
+#include "release/payload.h"
+#include "release/publish.h"
+#include "release/sample.h"
+
+namespace strake::cmd {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLookInterval = 200ms;
+
+/// One line a pool, printed when it differs from the last.
+std::string progress_line(const rollout::PoolPlan& plan) {
+  const api::PoolCounts counts = rollout::count_nodes(plan);
+  std::string updating;
+  for (const rollout::NodePlan& node : plan.nodes) {
+    if (node.action != rollout::NodeAction::kUpdating && node.action != rollout::NodeAction::kFailing) continue;
+    updating += fmt::format("{}{} ({})", updating.empty() ? "" : ", ", node.node.name,
+                            node.node.healthy ? (node.node.state.empty() ? "targeted" : node.node.state) : "rebooting");
+  }
+  return fmt::format("{:<8} {}/{} nodes on {}{}", plan.pool, counts.updated, counts.machines, plan.target,
+                     updating.empty() ? "" : "; at work: " + updating);
+}
+
+bool all_pools_reached(const std::vector<rollout::PoolPlan>& plans, const std::vector<kube::Object>& pools,
+                       const std::string& release, const std::map<std::string, std::string>& release_of_config) {
+  for (const kube::Object& pool : pools) {
+    const api::MachineConfigPoolView view(pool.json());
+    const auto found = release_of_config.find(view.target());
+    if (found == release_of_config.end() || found->second != release) return false;
+    if (view.reached() != view.target() || !api::condition_is_true(pool.json(), api::pool_condition::kUpdated))
+      return false;
+  }
+  for (const rollout::PoolPlan& plan : plans) {
+    for (const rollout::NodePlan& node : plan.nodes) {
+      if (node.action != rollout::NodeAction::kCurrent) return false;
+    }
+  }
+  return !pools.empty();
+}
+
+class SampleJob {
+ public:
+  SampleJob(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options, std::stop_token stop)
+      : runtime_(runtime), api_(api), options_(options), stop_(std::move(stop)) {}
+
+  Status run();
+
+ private:
+  kube::Call call() { return runtime_.call_within(30s, stop_); }
+  Status apply(release::SampleRelease sample, const std::string& name);
+  Status wait_for_nodes();
+  Status follow(const std::string& release);
+  Status check_end();
+  Status show_boot_images();
+  Result<std::map<std::string, std::string>> releases_of_rendered();
+
+  runtime::Runtime& runtime_;
+  kube::KubeApi& api_;
+  const SampleJobOptions& options_;
+  std::stop_token stop_;
+};
+
+Status SampleJob::apply(release::SampleRelease sample, const std::string& name) {
+  const std::filesystem::path layout = options_.work_dir / ("release-" + name);
+  STRAKE_CHECK_OK(release::write_sample_release(layout, sample).context("writing sample release {}", name));
+  STRAKE_TRY(
+      const AppliedRelease applied,
+      apply_release(runtime_, api_, layout, std::string(release::kSampleReleaseReference), options_.version, call()));
+  options_.print(
+      fmt::format("Applied release {} from {} ({} objects written)", applied.version, layout.string(), applied.steps));
+  return {};
+}
+
+Status SampleJob::wait_for_nodes() {
+  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  while (true) {
+    const auto nodes = api_.list(kube::core::kNode, "", {}, call());
+    if (nodes.ok() && nodes->items.size() >= options_.nodes) return {};
+    if (runtime_.now() > limit) return error(Code::kTimeout, "not all of {} nodes joined in time", options_.nodes);
+    STRAKE_CHECK_OK(runtime_.sleep(kLookInterval, stop_));
+  }
+}
+
+Result<std::map<std::string, std::string>> SampleJob::releases_of_rendered() {
+  STRAKE_TRY(const kube::ListPage configs, api_.list(api::kMachineConfig, "", {}, call()));
+  std::map<std::string, std::string> releases;
+  for (const kube::Object& config : configs.items) {
+    releases[config.name()] = config.annotation(api::config_annotation::kReleaseImageVersion).value_or("");
+  }
+  return releases;
+}
+
+Status SampleJob::follow(const std::string& release) {
+  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  std::map<std::string, std::string> shown;
+  while (true) {
+    const auto plans = plan_all_pools(api_, call());
+    const auto pools = api_.list(api::kMachineConfigPool, "", {}, call());
+    const auto releases = releases_of_rendered();
+    if (plans.ok() && pools.ok() && releases.ok()) {
+      for (const rollout::PoolPlan& plan : *plans) {
+        if (plan.target.empty()) continue;
+        std::string line = progress_line(plan);
+        if (std::string& last = shown[plan.pool]; last != line) options_.print(last = std::move(line));
+      }
+      if (all_pools_reached(*plans, pools->items, release, *releases)) return {};
+    }
+    if (runtime_.now() > limit)
+      return error(Code::kTimeout,
+                   "release {} did not reach every node in time; `strake plan` says what each waits for", release);
+    STRAKE_CHECK_OK(runtime_.sleep(kLookInterval, stop_));
+  }
+}
+
+Status SampleJob::check_end() {
+  STRAKE_TRY(const auto plans, plan_all_pools(api_, call()));
+  std::size_t nodes = 0;
+  for (const rollout::PoolPlan& plan : plans) {
+    for (const rollout::NodePlan& node : plan.nodes) {
+      ++nodes;
+      if (node.node.planned_class == node.node.executed_class) continue;
+      return error(Code::kInternal, "node {}: planned was '{}', executed '{}'", node.node.name, node.node.planned_class,
+                   node.node.executed_class);
+    }
+  }
+  if (nodes != options_.nodes)
+    return error(Code::kInternal, "{} nodes ended in a pool, {} were started", nodes, options_.nodes);
+  options_.print(fmt::format("All {} nodes and {} pools ended as planned.", nodes, plans.size()));
+  return {};
+}
+
+Status SampleJob::show_boot_images() {
+  STRAKE_TRY_CONTEXT(
+      const kube::Object data,
+      api_.get(kube::core::kConfigMap, {std::string(api::kMachineConfigNamespace), "coreos-bootimages"}, call()),
+      "reading the release's boot image data");
+  STRAKE_TRY(const bootimage::Stream stream, bootimage::parse_stream(data.text({"data", "stream"})));
+  STRAKE_TRY(const auto samples, bootimage::sample_machine_sets(stream));
+  for (const kube::Object& set : samples) {
+    const auto created = api_.create(api::kMachineSet, set, {}, call());
+    if (!created.ok() && created.error().code() != Code::kExists) return created.error();
+  }
+  STRAKE_TRY(const kube::ListPage sets, api_.list(api::kMachineSet, "", {}, call()));
+  const auto report = bootimage::check_all(sets.items, {}, stream, {});
+  options_.print("Boot images of machine sets against this release (strake bootimage check):\n" +
+                 bootimage::render_text(report));
+  return {};
+}
+
+Status SampleJob::run() {
+  STRAKE_CHECK_OK(apply(release::SampleRelease::kA, "a"));
+  STRAKE_CHECK_OK(wait_for_nodes());
+  STRAKE_CHECK_OK(follow(std::string(release::to_string(release::SampleRelease::kA))));
+  options_.print("");
+  STRAKE_CHECK_OK(apply(release::SampleRelease::kB, "b"));
+  // The plan as it is once both pools are rendered: what will happen, before most of it has.
+  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  const std::string release_b(release::to_string(release::SampleRelease::kB));
+  while (runtime_.now() < limit) {
+    STRAKE_TRY(const auto releases, releases_of_rendered());
+    STRAKE_TRY(const auto plans, plan_all_pools(api_, call()));
+    const bool rendered = std::all_of(plans.begin(), plans.end(), [&](const rollout::PoolPlan& plan) {
+      const auto found = releases.find(plan.target);
+      return found != releases.end() && found->second == release_b;
+    });
+    if (rendered) {
+      options_.print("Plan (strake plan):\n" + render_plan(plans));
+      break;
+    }
+    STRAKE_CHECK_OK(runtime_.sleep(kLookInterval / 10, stop_));
+  }
+  STRAKE_CHECK_OK(follow(release_b));
+  options_.print("");
+  STRAKE_CHECK_OK(show_boot_images());
+  return check_end();
+}
+
+}  // namespace
+
+Result<AppliedRelease> apply_release(runtime::Runtime& runtime, kube::KubeApi& api,
+                                     const std::filesystem::path& layout_dir, const std::string& reference,
+                                     const std::string& version, const kube::Call& call) {
+  STRAKE_TRY_CONTEXT(const oci::Layout layout, oci::Layout::open(layout_dir), "opening {}", layout_dir.string());
+  STRAKE_TRY_CONTEXT(const release::ReleasePayload payload, release::read_payload(layout, reference),
+                     "reading the release in {}", layout_dir.string());
+  STRAKE_TRY_CONTEXT(const auto steps, release::publish(api, payload, {version, runtime.wall_now()}, call),
+                     "publishing release {}", payload.version);
+  return AppliedRelease{payload.version, steps.size()};
+}
+
+Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options,
+                      std::stop_token stop) {
+  return SampleJob(runtime, api, options, std::move(stop)).run();
+}
+
+}  // namespace strake::cmd

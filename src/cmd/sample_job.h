@@ -1,0 +1,42 @@
+// The sample job of `strake up`: two releases through a small cluster, with plan, progress and a verdict.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/runtime.h"
+#include "kube/kube_api.h"
+#include "rollout/plan.h"
+
+namespace strake::cmd {
+
+struct SampleJobOptions {
+  std::filesystem::path work_dir;  ///< the sample releases are written below it
+  std::size_t nodes = 6;
+  std::string version;
+  runtime::Duration limit = std::chrono::minutes(5);  ///< for each release to reach every node
+  std::function<void(const std::string& line)> print;
+};
+
+/// Applies release A, then B; shows the plan before B and progress during both; compares the end with the plan. An
+/// error says what did not end as planned.
+Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options,
+                      std::stop_token stop);
+
+/// The plans of every pool, by name.
+Result<std::vector<rollout::PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call);
+/// What `strake plan` prints.
+std::string render_plan(const std::vector<rollout::PoolPlan>& plans);
+json::Value render_plan_json(const std::vector<rollout::PoolPlan>& plans);
+
+/// Reads the release in an OCI layout and publishes it.
+struct AppliedRelease {
+  std::string version;
+  std::size_t steps = 0;
+};
+Result<AppliedRelease> apply_release(runtime::Runtime& runtime, kube::KubeApi& api, const std::filesystem::path& layout,
+                                     const std::string& reference, const std::string& version, const kube::Call& call);
+
+}  // namespace strake::cmd

@@ -1,0 +1,90 @@
+#include "codec/base64.h"
+
+#include <array>
+#include <cstdint>
+
+namespace strake::codec {
+namespace {
+
+constexpr std::string_view kStandardDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kUrlDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+using Base64Values = std::array<std::int8_t, 256>;
+
+constexpr Base64Values make_base64_values(std::string_view digits) {
+  Base64Values values{};
+  values.fill(-1);
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    values[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+  }
+  return values;
+}
+
+constexpr Base64Values kStandardValues = make_base64_values(kStandardDigits);
+constexpr Base64Values kUrlValues = make_base64_values(kUrlDigits);
+
+Error bad_base64_character(std::string_view text, std::size_t at) {
+  const char c = text[at];
+  if (c > ' ' && c < 0x7F) return error(Code::kInvalidArgument, "base64: unexpected `{}` at offset {}", c, at);
+  return error(Code::kInvalidArgument, "base64: unexpected byte 0x{:02x} at offset {}", static_cast<unsigned char>(c),
+               at);
+}
+
+}  // namespace
+
+std::string encode_base64(std::span<const std::byte> bytes, const Base64Form& form) {
+  const std::string_view digits = form.alphabet == Base64Alphabet::kStandard ? kStandardDigits : kUrlDigits;
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t available = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (j < available ? std::to_integer<std::uint32_t>(bytes[i + j]) : 0);
+    }
+    for (std::size_t j = 0; j < available + 1; ++j) out.push_back(digits[group >> (18 - 6 * j) & 0x3F]);
+    if (form.padded) out.append(3 - available, '=');
+  }
+  return out;
+}
+
+std::string encode_base64(std::string_view bytes, const Base64Form& form) {
+  return encode_base64(std::as_bytes(std::span(bytes)), form);
+}
+
+Result<std::string> decode_base64(std::string_view text, const Base64Form& form) {
+  const Base64Values& values = form.alphabet == Base64Alphabet::kStandard ? kStandardValues : kUrlValues;
+  std::string out;
+  out.reserve(text.size() / 4 * 3 + 2);
+  std::uint32_t bits = 0;
+  unsigned bit_count = 0;
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const int value = values[static_cast<unsigned char>(text[at])];
+    if (value < 0) break;
+    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xFFF;
+    bit_count += 6;
+    if (bit_count >= 8) {
+      bit_count -= 8;
+      out.push_back(static_cast<char>(static_cast<unsigned char>(bits >> bit_count)));
+    }
+  }
+  const std::size_t digits_in_last_group = at % 4;
+  const std::size_t padding = form.padded && digits_in_last_group >= 2 ? 4 - digits_in_last_group : 0;
+  for (std::size_t i = 0; i < padding; ++i, ++at) {
+    if (at == text.size())
+      return error(Code::kInvalidArgument, "base64: ends at offset {} without its `=` padding", at);
+    if (text[at] != '=') return bad_base64_character(text, at);
+  }
+  if (at < text.size()) return bad_base64_character(text, at);
+  if (digits_in_last_group == 1) {
+    return error(Code::kInvalidArgument, "base64: cut short at offset {}: one digit alone encodes no byte", at);
+  }
+  if (!form.ignore_unused_bits && (bits & ((1u << bit_count) - 1)) != 0) {
+    return error(Code::kInvalidArgument, "base64: the digit at offset {} carries bits that belong to no byte",
+                 at - padding - 1);
+  }
+  return out;
+}
+
+}  // namespace strake::codec

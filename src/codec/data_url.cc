@@ -1,0 +1,191 @@
+#include "codec/data_url.h"
+
+#include <algorithm>
+#include <array>
+
+#include "codec/base64.h"
+#include "codec/hex.h"
+
+namespace strake::codec {
+namespace {
+
+constexpr std::string_view kDataPrefix = "data:";
+
+bool is_ascii_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// A token character of RFC 2045: visible ASCII without the separators.
+bool is_mime_token_char(char c) {
+  constexpr std::string_view kSeparators = "()<>@,;:\\\"/[]?=";
+  return c > ' ' && c < 0x7F && kSeparators.find(c) == std::string_view::npos;
+}
+
+/// What may stand in the data part; `%` is judged by the percent decoder.
+bool is_url_data_char(char c) {
+  constexpr std::string_view kExcluded = "\"#<>[\\]^`{|}";
+  return c > ' ' && c < 0x7F && kExcluded.find(c) == std::string_view::npos;
+}
+
+bool is_known_media_type(std::string_view type) {
+  if (type.starts_with("x-") || type.starts_with("X-")) return true;
+  constexpr std::array<std::string_view, 7> kTypes = {"text",        "image",   "audio",    "video",
+                                                      "application", "message", "multipart"};
+  return std::any_of(kTypes.begin(), kTypes.end(), [&](std::string_view known) { return type.starts_with(known); });
+}
+
+class DataUrlParser {
+ public:
+  explicit DataUrlParser(std::string_view url) : url_(url) {}
+
+  Result<DataUrl> parse() {
+    if (!url_.starts_with(kDataPrefix)) {
+      return error(Code::kInvalidArgument, "not a data URL: it must start with `data:` in lower case");
+    }
+    at_ = kDataPrefix.size();
+    DataUrl result;
+    if (peek() != ',' && peek() != ';') {
+      STRAKE_TRY(result.media_type, media_type());
+    }
+    while (peek() == ';') STRAKE_CHECK_OK(parameter(result));
+    if (peek() != ',') return unexpected("`;` or `,`");
+    ++at_;
+    STRAKE_TRY(result.data, result.base64 ? base64_data() : percent_decoded(at_, url_.size(), /*is_data=*/true));
+    return result;
+  }
+
+ private:
+  static constexpr int kEnd = -1;
+
+  int peek() const { return at_ < url_.size() ? static_cast<unsigned char>(url_[at_]) : kEnd; }
+
+  Error unexpected(std::string_view expected) const {
+    if (at_ >= url_.size()) return error(Code::kInvalidArgument, "data URL ends where {} is expected", expected);
+    return error(Code::kInvalidArgument, "data URL: expected {} at offset {}", expected, at_);
+  }
+
+  std::string_view token() {
+    const std::size_t start = at_;
+    while (at_ < url_.size() && is_mime_token_char(url_[at_])) ++at_;
+    return url_.substr(start, at_ - start);
+  }
+
+  Result<std::string> media_type() {
+    const std::string_view type = token();
+    if (type.empty()) return unexpected("a media type, `;` or `,`");
+    if (peek() != '/') return unexpected("`/` in the media type");
+    if (!is_known_media_type(type)) {
+      return error(Code::kInvalidArgument,
+                   "data URL: unknown media type `{}`; use text, application, ... or an x- type", type.substr(0, 100));
+    }
+    ++at_;
+    const std::string_view subtype = token();
+    return fmt::format("{}/{}", type, subtype.empty() ? std::string_view("plain") : subtype);
+  }
+
+  /// `;name=value`, or `;base64`, which must be the last.
+  Status parameter(DataUrl& result) {
+    ++at_;
+    const std::size_t start = at_;
+    const std::string_view name = token();
+    if (name.empty()) return unexpected("a parameter name");
+    if (peek() == ',') {
+      if (name != "base64") {
+        return error(Code::kInvalidArgument, "data URL: parameter `{}` at offset {} has no value", name.substr(0, 100),
+                     start);
+      }
+      result.base64 = true;
+      return {};
+    }
+    if (peek() != '=') return unexpected("`=` behind the parameter name");
+    ++at_;
+    STRAKE_TRY(std::string value, peek() == '"' ? quoted_value() : token_value());
+    result.parameters.emplace_back(name, std::move(value));
+    return {};
+  }
+
+  Result<std::string> token_value() {
+    const std::size_t start = at_;
+    if (token().empty()) return unexpected("a parameter value");
+    return percent_decoded(start, at_, /*is_data=*/false);
+  }
+
+  Result<std::string> quoted_value() {
+    const std::size_t start = ++at_;
+    for (; at_ < url_.size() && url_[at_] != '"'; ++at_) {
+      if (url_[at_] == '\\') ++at_;
+      if (at_ < url_.size() && static_cast<unsigned char>(url_[at_]) >= 0x80) return unexpected("an ASCII character");
+    }
+    if (at_ >= url_.size()) return unexpected("the closing quote of a parameter value");
+    STRAKE_TRY(std::string escaped, percent_decoded(start, at_, /*is_data=*/false));
+    ++at_;
+    std::string value;
+    for (std::size_t i = 0; i < escaped.size(); ++i) {
+      if (escaped[i] == '\\' && i + 1 < escaped.size()) ++i;
+      value.push_back(escaped[i]);
+    }
+    return value;
+  }
+
+  Result<std::string> percent_decoded(std::size_t begin, std::size_t end, bool is_data) const {
+    std::string out;
+    out.reserve(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      const char c = url_[i];
+      if (is_data && !is_url_data_char(c)) {
+        return error(Code::kInvalidArgument, "data URL: byte 0x{:02x} at offset {} must be percent-encoded as %{:02X}",
+                     static_cast<unsigned char>(c), i, static_cast<unsigned char>(c));
+      }
+      if (c != '%') {
+        out.push_back(c);
+        continue;
+      }
+      const int high = i + 1 < end ? hex_digit_value(url_[i + 1]) : -1;
+      const int low = i + 2 < end ? hex_digit_value(url_[i + 2]) : -1;
+      if (high < 0 || low < 0) {
+        return error(
+            Code::kInvalidArgument,
+            "data URL: `%` at offset {} is not followed by two hexadecimal digits; write a percent sign as %25", i);
+      }
+      out.push_back(static_cast<char>(high << 4 | low));
+      i += 2;
+    }
+    return out;
+  }
+
+  Result<std::string> base64_data() const {
+    std::string text(url_.substr(at_));
+    std::erase(text, '\n');
+    return decode_base64(text, kBase64Lenient).context("data URL, counting from offset {}", at_);
+  }
+
+  std::string_view url_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<DataUrl> parse_data_url(std::string_view url) { return DataUrlParser(url).parse(); }
+
+std::string encode_data_url(std::string_view data) {
+  constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+  constexpr std::string_view kUnreservedMarks = "-_.!~*'()";
+  std::string out = "data:,";
+  for (char c : data) {
+    if (is_ascii_letter_or_digit(c) || kUnreservedMarks.find(c) != std::string_view::npos) {
+      out.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back('%');
+    out.push_back(kHexDigits[byte >> 4]);
+    out.push_back(kHexDigits[byte & 0x0F]);
+  }
+  return out;
+}
+
+std::string encode_base64_data_url(std::string_view data, std::string_view media_type) {
+  return fmt::format("data:{};base64,{}", media_type, encode_base64(data));
+}
+
+}  // namespace strake::codec

@@ -1,0 +1,231 @@
+#include "codec/yaml_style.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <variant>
+
+#include "codec/unicode_category.h"
+#include "codec/utf8.h"
+#include "codec/yaml_scalar.h"
+
+namespace strake::yaml {
+namespace {
+
+constexpr std::size_t kMaxReadableKeyChars = 1024;  // as JSON text, quotes included; the reader gives up beyond
+
+bool is_space_or_tab(char32_t c) { return c == U' ' || c == U'\t'; }
+
+bool is_refused_by_reader(char32_t c) {
+  return c == 0x7F || (c >= 0x80 && c <= 0x9F && c != kNextLine) || c == 0xFFFE || c == 0xFFFF;
+}
+
+/// A raw U+0085 is a line break inside the quoted JSON string: the reader folds it, and the spaces around it, away.
+Result<std::u32string> fold_next_lines(const std::u32string& text) {
+  if (text.find(kNextLine) == std::u32string::npos) return text;
+  std::u32string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t word = std::min(text.find_first_of(U" \u0085", i), text.size());
+    out.append(text, i, word - i);
+    const std::size_t end = std::min(text.find_first_not_of(U" \u0085", word), text.size());
+    const std::u32string_view gap = std::u32string_view(text).substr(word, end - word);
+    const auto breaks = static_cast<std::size_t>(std::count(gap.begin(), gap.end(), kNextLine));
+    if (breaks == 0) {
+      out.append(gap);
+    } else if (breaks == 1) {
+      out.push_back(U' ');
+    } else {
+      out.append(breaks - 1, U'\n');
+    }
+    const std::u32string_view rest = std::u32string_view(text).substr(end);
+    const bool starts_line = !gap.empty() && gap.back() == kNextLine;
+    if (starts_line && (rest.starts_with(U"---") || rest.starts_with(U"...")) && rest.size() > 3 &&
+        (rest[3] == U' ' || rest[3] == kNextLine)) {
+      return error(
+          Code::kInvalidArgument,
+          "a string has a document marker ({}) right after U+0085, which YAML readers refuse; remove the U+0085",
+          rest.front() == U'-' ? "---" : "...");
+    }
+    i = end;
+  }
+  return out;
+}
+
+/// How many characters the key takes as JSON text with `<`, `>`, `&` and the two Unicode separators escaped.
+std::size_t json_key_chars(const std::u32string& key) {
+  std::size_t chars = 2;
+  for (char32_t c : key) {
+    switch (c) {
+      case U'"':
+      case U'\\':
+      case U'\n':
+      case U'\r':
+      case U'\t':
+      case U'\b':
+      case U'\f': chars += 2; break;
+      case U'<':
+      case U'>':
+      case U'&':
+      case kLineSeparator:
+      case kParagraphSeparator: chars += 6; break;
+      default: chars += c < 0x20 ? 6 : 1; break;
+    }
+  }
+  return chars;
+}
+
+struct ScalarTraits {
+  bool multiline = false;
+  bool plain_allowed = true;
+  bool single_quoted_allowed = true;
+  bool literal_allowed = true;
+};
+
+bool is_leading_indicator(char32_t c) {
+  return std::u32string_view(U"#,[]{}&*!|>'\"%@`").find(c) != std::u32string_view::npos;
+}
+
+ScalarTraits analyze_scalar(const std::u32string& text) {
+  ScalarTraits traits;
+  if (text.empty()) {
+    traits.literal_allowed = false;
+    return traits;
+  }
+  bool has_indicator = text.starts_with(U"---") || text.starts_with(U"...");
+  bool has_special = false;
+  bool break_then_space = false;
+  bool space_then_break = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char32_t c = text[i];
+    const char32_t previous = i > 0 ? text[i - 1] : U'\0';
+    const bool blank_follows = i + 1 == text.size() || is_space_or_tab(text[i + 1]);
+    const bool blank_precedes = i > 0 && (is_space_or_tab(previous) || is_line_break(previous) || previous == U'\0');
+    if (i == 0 && is_leading_indicator(c)) has_indicator = true;
+    if (i == 0 && (c == U'?' || c == U'-') && blank_follows) has_indicator = true;
+    if (c == U':' && blank_follows) has_indicator = true;
+    if (c == U'#' && blank_precedes) has_indicator = true;
+    if (!is_printable(c)) has_special = true;
+    if (is_line_break(c)) traits.multiline = true;
+    if (c == U' ' && i > 0 && is_line_break(previous)) break_then_space = true;
+    if (is_line_break(c) && i > 0 && previous == U' ') space_then_break = true;
+  }
+  const bool ends_in_space = text.back() == U' ';
+  const bool blank_edge = ends_in_space || text.front() == U' ';
+  const bool unquotable = space_then_break || has_special;
+  traits.plain_allowed = !has_indicator && !traits.multiline && !blank_edge && !unquotable;
+  traits.single_quoted_allowed = !break_then_space && !unquotable;
+  traits.literal_allowed = !ends_in_space && !unquotable;
+  return traits;
+}
+
+bool means_string(const std::u32string& text) {
+  std::string utf8;
+  for (char32_t c : text) codec::append_utf8(utf8, c);
+  return std::holds_alternative<PlainString>(resolve_scalar(utf8)) && !looks_like_base60(utf8);
+}
+
+}  // namespace
+
+bool is_line_break(char32_t c) {
+  return c == U'\n' || c == U'\r' || c == kNextLine || c == kLineSeparator || c == kParagraphSeparator;
+}
+
+bool is_printable(char32_t c) {
+  if (c == U'\n' || (c >= 0x20 && c <= 0x7E) || (c >= 0xA0 && c <= 0xD7FF)) return true;
+  return c >= 0xE000 && c <= 0xFFFD && c != kByteOrderMark;
+}
+
+Result<std::u32string> read_string(std::string_view utf8) {
+  const auto text = codec::decode_utf8(utf8);
+  if (!text) return error(Code::kInvalidArgument, "a string is not valid UTF-8 and cannot be written as YAML");
+  const auto refused = std::find_if(text->begin(), text->end(), is_refused_by_reader);
+  if (refused != text->end()) {
+    return error(
+        Code::kInvalidArgument,
+        "a string contains the control character U+{:04X} (character {}), which YAML readers refuse; remove it",
+        static_cast<std::uint32_t>(*refused), refused - text->begin() + 1);
+  }
+  return fold_next_lines(*text);
+}
+
+Result<std::u32string> read_key(std::string_view utf8) {
+  STRAKE_TRY(std::u32string key, read_string(utf8));
+  if (utf8.find("\xC2\x85") != std::string_view::npos) {
+    return error(Code::kInvalidArgument,
+                 "a map key contains a line break (U+0085), which YAML readers refuse; rename it");
+  }
+  if (json_key_chars(key) > kMaxReadableKeyChars) {
+    return error(Code::kInvalidArgument,
+                 "a map key is longer than {} characters, which YAML readers refuse; shorten it", kMaxReadableKeyChars);
+  }
+  return key;
+}
+
+ScalarForm choose_form(const std::u32string& text) {
+  const ScalarTraits traits = analyze_scalar(text);
+  ScalarForm form{.style = ScalarStyle::kDoubleQuoted, .multiline = traits.multiline};
+  if (text.find(U'\n') != std::u32string::npos) {
+    if (traits.literal_allowed) form.style = ScalarStyle::kLiteral;
+  } else if (means_string(text)) {
+    if (traits.plain_allowed) {
+      form.style = ScalarStyle::kPlain;
+    } else if (traits.single_quoted_allowed) {
+      form.style = ScalarStyle::kSingleQuoted;
+    }
+  }
+  return form;
+}
+
+std::string format_float(double value) {
+  if (std::isnan(value)) return ".nan";
+  if (std::isinf(value)) return value < 0 ? "-.inf" : ".inf";
+  char buffer[64];
+  const auto scientific = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const std::string_view text(buffer, static_cast<std::size_t>(scientific.ptr - buffer));
+  const std::size_t exponent_at = text.find('e') + 1;
+  int exponent = 0;
+  const std::size_t digits_at = exponent_at + (text[exponent_at] == '+' ? 1 : 0);
+  std::from_chars(text.data() + digits_at, text.data() + text.size(), exponent);
+  if (exponent < -4 || exponent >= 6) return std::string(text);
+  const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
+  return std::string(buffer, fixed.ptr);
+}
+
+bool natural_less(const std::u32string& a, const std::u32string& b) {
+  const std::size_t shared = std::min(a.size(), b.size());
+  const auto difference = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shared), b.begin()).first - a.begin());
+  if (difference == shared) return a.size() < b.size();
+
+  const char32_t ca = a[difference];
+  const char32_t cb = b[difference];
+  const bool a_is_letter = codec::is_unicode_letter(ca);
+  const bool b_is_letter = codec::is_unicode_letter(cb);
+  if (a_is_letter && b_is_letter) return ca < cb;
+  if (a_is_letter || b_is_letter) return b_is_letter;
+
+  // A zero inside a longer number is a digit like any other; at its start it is padding.
+  bool inside_number = false;
+  if (ca == U'0' || cb == U'0') {
+    for (std::size_t i = difference; i > 0 && codec::is_unicode_digit(a[i - 1]) && !inside_number; --i) {
+      inside_number = a[i - 1] != U'0';
+    }
+  }
+  struct DigitRun {
+    std::int64_t value;
+    std::size_t end;
+  };
+  const auto digit_run = [&](const std::u32string& text) {
+    std::uint64_t value = inside_number ? 1 : 0;  // unsigned: an overlong run wraps around, as it does in the original
+    std::size_t end = difference;
+    for (; end < text.size() && codec::is_unicode_digit(text[end]); ++end) value = value * 10 + text[end] - U'0';
+    return DigitRun{static_cast<std::int64_t>(value), end};
+  };
+  const DigitRun run_a = digit_run(a);
+  const DigitRun run_b = digit_run(b);
+  if (run_a.value != run_b.value) return run_a.value < run_b.value;
+  if (run_a.end != run_b.end) return run_a.end < run_b.end;
+  return ca < cb;
+}
+
+}  // namespace strake::yaml

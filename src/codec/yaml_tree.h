@@ -1,0 +1,73 @@
+// A YAML document as it was written, aliases not yet followed, and its conversion to JSON. Internal to codec.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+
+namespace strake::yaml {
+
+enum class TreeKind : std::uint8_t { kNull, kScalar, kSequence, kMapping, kAlias };
+
+/// What decides the type of a scalar: nothing (its text), quotes, or an explicit tag.
+enum class TreeTag : std::uint8_t { kPlain, kText, kInt, kFloat, kBool, kNull, kBinary, kMerge };
+
+using TreeIndex = std::uint32_t;
+inline constexpr TreeIndex kNoTreeNode = std::numeric_limits<TreeIndex>::max();
+
+struct TreeNode {
+  TreeKind kind = TreeKind::kNull;
+  TreeTag tag = TreeTag::kPlain;
+  bool complete = true;  ///< false while a collection is being read: an alias may not refer to it
+  std::size_t offset = 0;
+  TreeIndex first_child = kNoTreeNode;  ///< of a mapping: key, value, key, value, ...
+  TreeIndex last_child = kNoTreeNode;
+  TreeIndex next_sibling = kNoTreeNode;
+  TreeIndex target = kNoTreeNode;  ///< what an alias stands for
+  std::string text;
+};
+
+/// Nodes in the order they were read; the root is the first.
+using Tree = std::vector<TreeNode>;
+
+/// "line 3, column 5: <message>"
+Error error_in_yaml(Code code, std::string_view source, std::size_t offset, std::string_view message);
+
+/// Converts the documents of one stream, which share one allowance for nodes and text.
+class TreeConverter {
+ public:
+  TreeConverter(std::string_view source, const ParseLimits& limits) : source_(source), limits_(limits) {}
+
+  Result<json::Value> convert(const Tree& tree);
+
+ private:
+  Result<json::Value> convert_node(TreeIndex index, std::size_t depth);
+  Result<json::Value> convert_sequence(const TreeNode& node, std::size_t depth);
+  Result<json::Value> convert_mapping(const TreeNode& node, std::size_t depth);
+  Result<json::Value> convert_scalar(const TreeNode& node) const;
+  Result<json::Value> convert_tagged(const TreeNode& node) const;
+  Result<json::Value> convert_binary(const TreeNode& node) const;
+  Result<std::string> key_text(const TreeNode& node) const;
+  Result<json::Object> merge_source(TreeIndex index, std::size_t depth);
+
+  const TreeNode& follow(TreeIndex index) const;
+  bool is_merge_key(const TreeNode& node) const;
+  Error duplicate_key(const TreeNode& mapping, const TreeNode& key, std::string_view text) const;
+  Status account(const TreeNode& node);
+  Error error_here(const TreeNode& node, std::string_view message) const;
+
+  std::string_view source_;
+  const ParseLimits& limits_;
+  const Tree* tree_ = nullptr;
+  std::size_t nodes_ = 0;
+  std::size_t text_bytes_ = 0;
+};
+
+}  // namespace strake::yaml

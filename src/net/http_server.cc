@@ -1,0 +1,154 @@
+#include "net/http_server.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "net/exchange.h"
+#include "net/handler_pool.h"
+#include "net/response_head.h"
+#include "net/server_io.h"
+
+namespace strake::net {
+namespace {
+
+using ErrorResponse = std::function<Response(int status, std::string_view message)>;
+
+Response plain_error_response(int status, std::string_view message) {
+  return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string(message) + "\n"};
+}
+
+}  // namespace
+
+struct Responder::Impl {
+  Impl(std::shared_ptr<Exchange> given, std::size_t gzip_above, std::shared_ptr<const ErrorResponse> on_error)
+      : exchange(std::move(given)), gzip_above_bytes(gzip_above), error_response(std::move(on_error)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    // The client must not wait for an answer nobody can give any more.
+    if (exchange->answered()) return;
+    exchange->respond_unless_answered((*error_response)(500, "the server gave no answer to this request"));
+  }
+
+  std::shared_ptr<Exchange> exchange;
+  std::size_t gzip_above_bytes;  ///< 0: this client does not accept it
+  std::shared_ptr<const ErrorResponse> error_response;
+};
+
+void Responder::send(Response response) const {
+  compress_if_useful(response, impl_->gzip_above_bytes);
+  impl_->exchange->respond(std::move(response));
+}
+
+std::shared_ptr<StreamSink> Responder::stream(ResponseHead head, StreamOptions options) const {
+  impl_->exchange->begin_stream(std::move(head), options);
+  return impl_->exchange;
+}
+
+struct HttpsServer::Impl {
+  Handler handler;
+  std::size_t gzip_above_bytes = 0;
+  std::shared_ptr<const ErrorResponse> error_response;
+  std::atomic<std::uint64_t> requests = 0;
+
+  std::mutex tls_mutex;
+  std::string certificate_pem;
+  std::string key_pem;
+  std::string client_ca_pem;
+
+  std::unique_ptr<HandlerPool> pool;
+  std::unique_ptr<ServerIo> io;  // after the pool: its threads submit to it, so they must end first
+
+  void handle(ServerRequest request, std::shared_ptr<Exchange> exchange) {
+    ++requests;
+    const bool gzip = gzip_above_bytes > 0 && accepts_gzip(request.headers);
+    Responder responder(
+        std::make_shared<Responder::Impl>(std::move(exchange), gzip ? gzip_above_bytes : 0, error_response));
+    // std::function wants to be copyable; the request is not copied this way.
+    auto shared_request = std::make_shared<const ServerRequest>(std::move(request));
+    pool->submit([this, shared_request, responder] {
+      try {
+        handler(*shared_request, responder);
+      } catch (...) {
+        // The last Responder answers 500. Nothing is told to the client: what was thrown may name inner things.
+      }
+    });
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    if (io) io->stop(grace);
+    if (pool) pool->stop();
+  }
+};
+
+HttpsServer::HttpsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpsServer::HttpsServer(HttpsServer&&) noexcept = default;
+
+HttpsServer& HttpsServer::operator=(HttpsServer&& other) noexcept {
+  if (impl_) impl_->stop(std::chrono::milliseconds(0));
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+HttpsServer::~HttpsServer() {
+  if (impl_) impl_->stop(std::chrono::milliseconds(0));
+}
+
+Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
+  STRAKE_TRY(auto tls, make_server_tls(options.certificate_pem, options.key_pem, options.client_ca_pem));
+  auto impl = std::make_unique<Impl>();
+  impl->handler = std::move(handler);
+  impl->gzip_above_bytes = options.gzip_above_bytes;
+  impl->error_response =
+      std::make_shared<const ErrorResponse>(options.error_response ? options.error_response : plain_error_response);
+  impl->certificate_pem = options.certificate_pem;
+  impl->key_pem = options.key_pem;
+  impl->client_ca_pem = options.client_ca_pem;
+  impl->pool = std::make_unique<HandlerPool>(options.handler_threads);
+
+  IoOptions io;
+  io.address = options.address;
+  io.port = options.port;
+  io.max_connections = options.max_connections;
+  io.write_timeout = options.write_timeout;
+  io.threads = options.io_threads;
+  io.conversation.limits = {options.max_header_bytes, options.max_body_bytes};
+  io.conversation.request_timeout = options.request_timeout;
+  io.conversation.idle_timeout = options.idle_timeout;
+  io.conversation.on_request = [server = impl.get()](ServerRequest request, std::shared_ptr<Exchange> exchange) {
+    server->handle(std::move(request), std::move(exchange));
+  };
+  io.conversation.error_response = *impl->error_response;
+  io.conversation.now = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
+  STRAKE_TRY(impl->io, ServerIo::start(std::move(io), std::move(tls)));
+  return HttpsServer(std::move(impl));
+}
+
+std::uint16_t HttpsServer::port() const { return impl_->io->port(); }
+
+ServerStats HttpsServer::stats() const {
+  ServerStats stats = impl_->io->stats();
+  stats.requests = impl_->requests;
+  return stats;
+}
+
+Status HttpsServer::set_certificate(const std::string& certificate_pem, const std::string& key_pem) {
+  const std::scoped_lock lock(impl_->tls_mutex);
+  STRAKE_TRY(auto tls, make_server_tls(certificate_pem, key_pem, impl_->client_ca_pem));
+  impl_->certificate_pem = certificate_pem;
+  impl_->key_pem = key_pem;
+  impl_->io->set_tls(std::move(tls));
+  return {};
+}
+
+Status HttpsServer::set_client_ca(const std::string& client_ca_pem) {
+  const std::scoped_lock lock(impl_->tls_mutex);
+  STRAKE_TRY(auto tls, make_server_tls(impl_->certificate_pem, impl_->key_pem, client_ca_pem));
+  impl_->client_ca_pem = client_ca_pem;
+  impl_->io->set_tls(std::move(tls));
+  return {};
+}
+
+void HttpsServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
+
+}  // namespace strake::net

@@ -1,0 +1,144 @@
+// HttpsServer: HTTP/1.1 over TLS for API servers, config servers and dashboards.
+//
+// A few io threads move bytes; handlers run on a bounded pool and may block. A handler answers through its Responder,
+// at once or later, with a whole Response or with a stream. A stream is a bounded buffer that the io threads empty: a
+// thousand watchers cost no thread. A client that does not read its stream is cut off when the buffer is full.
+//
+// Every wait for a client has a limit: TLS handshake, request head, request body, idle connection, each write.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/http.h"
+#include "net/url.h"
+
+namespace strake::net {
+
+/// A client certificate that was verified against the client CA, for client use, at the time of the request.
+struct PeerCertificate {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::chrono::sys_seconds not_after;
+  std::string sha256;
+};
+
+struct ServerRequest {
+  std::string method;
+  std::string raw_target;
+  Target target;
+  Headers headers;
+  std::string body;
+  std::string peer_address;  ///< "192.0.2.7:40312"
+
+  /// Present only when verified: whoever looks here alone is safe.
+  std::optional<PeerCertificate> client_certificate;
+  /// Why a certificate that was shown does not count; empty when there was none or it is good. Answer 401 with it.
+  std::string client_certificate_problem;
+
+  /// Requested when the client goes away or the server's grace ends: long work should stop.
+  std::stop_token stop;
+};
+
+/// The sending end of a streamed response. Thread-safe; no call waits. It may outlive the server.
+class StreamSink {
+ public:
+  virtual ~StreamSink() = default;
+  /// False when the stream is over, or is ended now because its buffer cannot take the bytes.
+  virtual bool write(std::string bytes) = 0;
+  /// Sends what is buffered and then ends the response properly.
+  virtual void close() = 0;
+  /// Called once when the stream ends for any reason but close(): the client left, was too slow, or the server stops.
+  /// It runs on an io thread, or in this call when the stream is already over: keep it short.
+  virtual void on_closed(std::function<void()> callback) = 0;
+};
+
+struct StreamOptions {
+  std::size_t buffer_bytes = 1024 * 1024;
+};
+
+/// Answers one request, once. Copies share that one answer. When the last copy goes unanswered, the client gets a 500.
+class Responder {
+ public:
+  void send(Response response) const;
+  std::shared_ptr<StreamSink> stream(ResponseHead head, StreamOptions options = {}) const;
+
+  struct Impl;
+  explicit Responder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// The request lives until the handler returns; what answers later copies what it needs.
+using Handler = std::function<void(const ServerRequest&, Responder)>;
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0: any free one, see port()
+
+  std::string certificate_pem;  ///< with its chain
+  std::string key_pem;
+  std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
+
+  std::size_t max_connections = 4096;
+  std::size_t max_header_bytes = 64 * 1024;
+  std::size_t max_body_bytes = 3 * 1024 * 1024;
+  std::size_t gzip_above_bytes =
+      128 * 1024;  ///< compress text bodies larger than this for clients that accept it; 0: never
+
+  std::chrono::milliseconds request_timeout{
+      30'000};  ///< for the handshake, and again from a request's first byte to its last
+  std::chrono::milliseconds idle_timeout{120'000};  ///< between requests
+  std::chrono::milliseconds write_timeout{30'000};  ///< for the client to take up to 64 KiB
+
+  unsigned io_threads = 2;
+  unsigned handler_threads = 8;
+
+  /// The body of the answers the server gives by itself (400, 408, 413, 431, 500, ...); absent: a line of text. Called
+  /// on any thread; must not throw.
+  std::function<Response(int status, std::string_view message)> error_response;
+};
+
+struct ServerStats {
+  std::size_t open_connections = 0;
+  std::uint64_t accepted_connections = 0;
+  std::uint64_t refused_connections = 0;  ///< over max_connections
+  std::uint64_t failed_handshakes = 0;
+  std::uint64_t requests = 0;
+};
+
+class HttpsServer {
+ public:
+  /// Listens and serves from the moment it returns.
+  static Result<HttpsServer> start(ServerOptions options, Handler handler);
+  HttpsServer(HttpsServer&&) noexcept;
+  HttpsServer& operator=(HttpsServer&&) noexcept;
+  /// Stops without grace.
+  ~HttpsServer();
+
+  std::uint16_t port() const;
+  ServerStats stats() const;
+
+  /// For connections accepted from now on. On error the old one stays in use.
+  Status set_certificate(const std::string& certificate_pem, const std::string& key_pem);
+  Status set_client_ca(const std::string& client_ca_pem);
+
+  /// Stops accepting, ends streams and idle connections, and lets running requests finish within `grace`; then cuts
+  /// what is left and waits for the handlers to return. Not to be called from a handler.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct Impl;
+  explicit HttpsServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strake::net

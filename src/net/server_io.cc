@@ -1,0 +1,416 @@
+#include "net/server_io.h"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <thread>
+#include <unordered_map>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+
+namespace strake::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using IoError = boost::system::error_code;
+
+constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kWritePieceBytes = 64 * 1024;
+/// A client whose request was refused may still be sending it. Closing at once would reset the connection and could
+/// destroy the answer in flight, so this much more is read and dropped, for this long.
+constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
+constexpr std::chrono::seconds kLingerTime{2};
+
+std::string address_text(const tcp::socket& socket) {
+  IoError problem;
+  const tcp::endpoint peer = socket.remote_endpoint(problem);
+  if (problem) return "unknown";
+  const std::string address = peer.address().to_string();
+  return fmt::format("{}:{}", peer.address().is_v6() ? "[" + address + "]" : address, peer.port());
+}
+
+}  // namespace
+
+struct ServerIo::Impl {
+  class Connection;
+
+  explicit Impl(IoOptions given) : options(std::move(given)) {}
+
+  Status listen();
+  void run_threads();
+  void accept();
+  void on_accept(const IoError& problem, tcp::socket socket);
+  void remove(const Connection* connection);
+  std::vector<std::shared_ptr<Connection>> snapshot();
+  void stop(std::chrono::milliseconds grace);
+
+  const IoOptions options;
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  tcp::acceptor acceptor{asio::make_strand(io)};
+  asio::steady_timer accept_retry{acceptor.get_executor()};
+  std::uint16_t port = 0;
+  std::vector<std::thread> threads;
+
+  mutable std::mutex mutex;
+  std::condition_variable all_closed;
+  std::unordered_map<const Connection*, std::weak_ptr<Connection>> connections;
+  bool stopping = false;
+  std::shared_ptr<const ServerTls> tls;
+  std::atomic<std::uint64_t> accepted = 0;
+  std::atomic<std::uint64_t> refused = 0;
+  std::atomic<std::uint64_t> failed_handshakes = 0;
+};
+
+/// Lives on a strand. Every operation under way holds a reference, so it goes when it is closed and the last one has
+/// returned.
+class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Connection>, public ConversationTransport {
+ public:
+  Connection(tcp::socket socket, Impl& server, std::shared_ptr<const ServerTls> tls, SSL* ssl)
+      : server_(server),
+        tls_(std::move(tls)),
+        stream_(std::move(socket), ssl),
+        read_deadline_(stream_.get_executor()),
+        write_deadline_(stream_.get_executor()),
+        conversation_(server.options.conversation, *this) {
+    IoError ignored;
+    stream_.next_layer().set_option(tcp::no_delay(true), ignored);
+    stream_.next_layer().set_option(asio::socket_base::keep_alive(true), ignored);
+  }
+
+  void start();
+  void drain();
+  void cut();
+
+  void send(std::string bytes) override;
+  bool sending() const override { return !outbox_.empty(); }
+  void set_deadline(std::chrono::milliseconds time) override { arm(read_deadline_, time); }
+  void clear_deadline() override { disarm(read_deadline_); }
+  void close_gracefully(bool client_may_be_sending) override;
+  void close_now() override;
+  std::function<void()> output_signal() override;
+
+ private:
+  enum class State { kHandshaking, kOpen, kClosing, kClosed };
+
+  void arm(asio::steady_timer& timer, std::chrono::milliseconds time);
+  void disarm(asio::steady_timer& timer) { timer.expires_at(std::chrono::steady_clock::time_point::max()); }
+  void on_deadline(bool reading);
+  void on_handshake(const IoError& problem);
+  void read_if_wanted();
+  void on_read(const IoError& problem, std::size_t size);
+  void write_next();
+  void on_write(const IoError& problem, std::size_t size);
+  void linger();
+
+  Impl& server_;
+  const std::shared_ptr<const ServerTls> tls_;
+  asio::ssl::stream<tcp::socket> stream_;
+  asio::steady_timer read_deadline_;
+  asio::steady_timer write_deadline_;
+  Conversation conversation_;
+  State state_ = State::kHandshaking;
+  bool reading_ = false;
+  std::array<char, kReadBytes> read_buffer_;
+  std::deque<std::string> outbox_;  ///< not empty: a write is under way
+  std::size_t written_ = 0;         ///< of the front of the outbox
+  std::string linger_buffer_;
+  std::size_t lingered_ = 0;
+};
+
+using ServerConnection = ServerIo::Impl::Connection;
+
+void ServerConnection::start() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    // The time for the handshake counts like that for a request.
+    self->arm(self->read_deadline_, self->server_.options.conversation.request_timeout);
+    self->stream_.async_handshake(asio::ssl::stream_base::server,
+                                  [self](const IoError& problem) { self->on_handshake(problem); });
+  });
+}
+
+void ServerConnection::on_handshake(const IoError& problem) {
+  if (state_ == State::kClosed) return;
+  if (problem) {
+    ++server_.failed_handshakes;
+    close_now();
+    return;
+  }
+  state_ = State::kOpen;
+  const auto now = server_.options.conversation.now();
+  conversation_.begin(address_text(stream_.next_layer()), identify_peer(*tls_, stream_.native_handle(), now));
+  read_if_wanted();
+}
+
+void ServerConnection::arm(asio::steady_timer& timer, std::chrono::milliseconds time) {
+  timer.expires_after(time);
+  timer.async_wait([self = shared_from_this(), &timer](const IoError& problem) {
+    // A timer that fired just before it was moved on arrives here too: its expiry tells.
+    if (problem || timer.expiry() > std::chrono::steady_clock::now()) return;
+    self->on_deadline(&timer == &self->read_deadline_);
+  });
+}
+
+void ServerConnection::on_deadline(bool reading) {
+  if (state_ == State::kOpen && reading) {
+    conversation_.on_deadline();
+  } else {
+    close_now();
+  }
+}
+
+void ServerConnection::read_if_wanted() {
+  if (reading_ || state_ != State::kOpen || !conversation_.wants_bytes()) return;
+  reading_ = true;
+  stream_.async_read_some(
+      asio::buffer(read_buffer_),
+      [self = shared_from_this()](const IoError& problem, std::size_t size) { self->on_read(problem, size); });
+}
+
+void ServerConnection::on_read(const IoError& problem, std::size_t size) {
+  reading_ = false;
+  if (state_ != State::kOpen) return;
+  if (problem) {
+    conversation_.on_peer_end();
+  } else {
+    conversation_.on_bytes({read_buffer_.data(), size});
+  }
+  read_if_wanted();
+}
+
+void ServerConnection::send(std::string bytes) {
+  if (bytes.empty() || state_ != State::kOpen) return;
+  const bool idle = outbox_.empty();
+  outbox_.push_back(std::move(bytes));
+  if (idle) write_next();
+}
+
+void ServerConnection::write_next() {
+  arm(write_deadline_, server_.options.write_timeout);
+  const std::string& front = outbox_.front();
+  const std::size_t piece = std::min(front.size() - written_, kWritePieceBytes);
+  asio::async_write(
+      stream_, asio::buffer(front.data() + written_, piece),
+      [self = shared_from_this()](const IoError& problem, std::size_t size) { self->on_write(problem, size); });
+}
+
+void ServerConnection::on_write(const IoError& problem, std::size_t size) {
+  if (state_ != State::kOpen) return;
+  if (problem) return close_now();
+  written_ += size;
+  if (written_ == outbox_.front().size()) {
+    outbox_.pop_front();
+    written_ = 0;
+  }
+  if (!outbox_.empty()) return write_next();
+  disarm(write_deadline_);
+  conversation_.on_written();
+  read_if_wanted();
+}
+
+std::function<void()> ServerConnection::output_signal() {
+  return [executor = stream_.get_executor(), weak = weak_from_this()] {
+    asio::post(executor, [weak] {
+      const auto self = weak.lock();
+      if (self && self->state_ == State::kOpen) self->conversation_.on_output();
+      if (self) self->read_if_wanted();
+    });
+  };
+}
+
+void ServerConnection::drain() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    if (self->state_ == State::kHandshaking) self->close_now();
+    if (self->state_ == State::kOpen) self->conversation_.on_drain();
+  });
+}
+
+void ServerConnection::cut() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->close_now(); });
+}
+
+void ServerConnection::close_gracefully(bool client_may_be_sending) {
+  state_ = State::kClosing;
+  arm(read_deadline_, kLingerTime);
+  // Ours is sent, theirs is not waited for: a client that keeps idle connections looks at this one only when it needs
+  // it.
+  SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
+  stream_.async_shutdown([self = shared_from_this(), client_may_be_sending](const IoError&) {
+    if (self->state_ == State::kClosed) return;
+    if (!client_may_be_sending) return self->close_now();
+    IoError ignored;
+    self->stream_.next_layer().shutdown(tcp::socket::shutdown_send, ignored);
+    self->linger_buffer_.resize(kReadBytes);
+    self->linger();
+  });
+}
+
+void ServerConnection::linger() {
+  stream_.next_layer().async_read_some(asio::buffer(linger_buffer_),
+                                       [self = shared_from_this()](const IoError& problem, std::size_t size) {
+                                         if (self->state_ == State::kClosed) return;
+                                         self->lingered_ += size;
+                                         if (problem || self->lingered_ > kLingerBytes) return self->close_now();
+                                         self->linger();
+                                       });
+}
+
+void ServerConnection::close_now() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  read_deadline_.cancel();
+  write_deadline_.cancel();
+  IoError ignored;
+  stream_.next_layer().close(ignored);
+  conversation_.abandon();
+  server_.remove(this);
+}
+
+Status ServerIo::Impl::listen() {
+  IoError problem;
+  const auto address = asio::ip::make_address(options.address, problem);
+  if (problem) {
+    return error(Code::kInvalidArgument,
+                 "'{}' is not an IP address to listen on: use one such as 127.0.0.1 or ::", options.address);
+  }
+  const tcp::endpoint endpoint(address, options.port);
+  acceptor.open(endpoint.protocol(), problem);
+  if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
+  if (!problem) acceptor.bind(endpoint, problem);
+  if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
+  if (problem) {
+    const Code code = problem == asio::error::access_denied ? Code::kDenied : Code::kUnavailable;
+    return error(code, "cannot listen on {} port {}: {}; choose another address or port", options.address, options.port,
+                 problem.message());
+  }
+  port = acceptor.local_endpoint(problem).port();
+  return {};
+}
+
+void ServerIo::Impl::run_threads() {
+  for (unsigned i = 0; i < std::max(options.threads, 1U); ++i) {
+    threads.emplace_back([this] {
+      for (;;) {
+        try {
+          io.run();
+          return;
+        } catch (const std::exception&) {
+          // Out of memory in one connection's step: that connection is lost to its timeouts, the others go on.
+        }
+      }
+    });
+  }
+}
+
+void ServerIo::Impl::accept() {
+  acceptor.async_accept(asio::make_strand(io),
+                        [this](const IoError& problem, tcp::socket socket) { on_accept(problem, std::move(socket)); });
+}
+
+void ServerIo::Impl::on_accept(const IoError& problem, tcp::socket socket) {
+  if (!acceptor.is_open()) return;
+  if (problem) {
+    // Mostly "too many open files": trying again at once would only burn the processor.
+    accept_retry.expires_after(std::chrono::milliseconds(100));
+    accept_retry.async_wait([this](const IoError& cancelled) {
+      if (!cancelled && acceptor.is_open()) accept();
+    });
+    return;
+  }
+  ++accepted;
+  std::shared_ptr<Connection> connection;
+  {
+    const std::scoped_lock lock(mutex);
+    if (stopping) return;
+    if (connections.size() >= options.max_connections) {
+      ++refused;
+    } else if (SSL* ssl = SSL_new(tls->context.get())) {
+      connection = std::make_shared<Connection>(std::move(socket), *this, tls, ssl);
+      connections.emplace(connection.get(), connection);
+    }
+  }
+  if (connection) connection->start();
+  accept();
+}
+
+void ServerIo::Impl::remove(const Connection* connection) {
+  const std::scoped_lock lock(mutex);
+  connections.erase(connection);
+  if (connections.empty()) all_closed.notify_all();
+}
+
+std::vector<std::shared_ptr<ServerConnection>> ServerIo::Impl::snapshot() {
+  const std::scoped_lock lock(mutex);
+  std::vector<std::shared_ptr<Connection>> open;
+  for (const auto& [key, weak] : connections) {
+    if (auto connection = weak.lock()) open.push_back(std::move(connection));
+  }
+  return open;
+}
+
+void ServerIo::Impl::stop(std::chrono::milliseconds grace) {
+  if (threads.empty()) return;
+  {
+    const std::scoped_lock lock(mutex);
+    stopping = true;
+  }
+  asio::post(acceptor.get_executor(), [this] {
+    IoError ignored;
+    acceptor.close(ignored);
+    accept_retry.cancel();
+  });
+  for (const auto& connection : snapshot()) connection->drain();
+  const auto none_left = [this] { return connections.empty(); };
+  {
+    std::unique_lock lock(mutex);
+    all_closed.wait_for(lock, grace, none_left);
+  }
+  for (const auto& connection : snapshot()) connection->cut();
+  {
+    std::unique_lock lock(mutex);
+    all_closed.wait(lock, none_left);
+  }
+  work.reset();
+  for (std::thread& thread : threads) thread.join();
+  threads.clear();
+}
+
+ServerIo::ServerIo(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ServerIo::~ServerIo() { stop(std::chrono::milliseconds(0)); }
+
+Result<std::unique_ptr<ServerIo>> ServerIo::start(IoOptions options, std::shared_ptr<const ServerTls> tls) {
+  try {
+    auto impl = std::make_unique<Impl>(std::move(options));
+    impl->tls = std::move(tls);
+    STRAKE_CHECK_OK(impl->listen());
+    impl->accept();
+    impl->run_threads();
+    return std::unique_ptr<ServerIo>(new ServerIo(std::move(impl)));
+  } catch (const std::exception& problem) {
+    return error(Code::kInternal, "starting the server: {}", problem.what());
+  }
+}
+
+std::uint16_t ServerIo::port() const { return impl_->port; }
+
+ServerStats ServerIo::stats() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return {impl_->connections.size(), impl_->accepted, impl_->refused, impl_->failed_handshakes, 0};
+}
+
+void ServerIo::set_tls(std::shared_ptr<const ServerTls> tls) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->tls = std::move(tls);
+}
+
+void ServerIo::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
+
+}  // namespace strake::net

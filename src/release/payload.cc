@@ -1,0 +1,295 @@
+#include "release/payload.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "codec/yaml.h"
+#include "oci/layers.h"
+
+namespace strake::release {
+
+namespace {
+
+constexpr std::string_view kManifestFolder = "release-manifests/";
+constexpr std::string_view kImageReferences = "image-references";
+constexpr std::string_view kReleaseMetadata = "release-metadata";
+constexpr std::string_view kBootImagesManifest = "0000_50_installer_coreos-bootimages.yaml";
+constexpr std::string_view kBaseConfigPrefix = "0000_80_strake_00-";
+constexpr std::string_view kYamlSuffix = ".yaml";
+constexpr std::string_view kStreamClassLabel = "io.openshift.os.streamclass";
+constexpr std::string_view kExtensionsSuffix = "-extensions";
+/// Several tools record the full name of an image here when they write a layout.
+constexpr std::string_view kImageNameAnnotation = "io.containerd.image.name";
+constexpr std::string_view kUnnamedRepository = "localhost/release";
+
+/// The largest real payloads have about 1000 manifests and 25 MiB.
+constexpr oci::FileLimits kManifestLimits{
+    .max_files = 10'000, .max_file_bytes = 16u << 20, .max_total_bytes = 128u << 20};
+
+std::string text_or_empty(const json::Value& value, std::initializer_list<std::string_view> path) {
+  return json::find_string(value, path).value_or("");
+}
+
+Status expect_kind(const json::Value& object, std::string_view api_version, std::string_view kind) {
+  const std::string found_version = text_or_empty(object, {"apiVersion"});
+  const std::string found_kind = text_or_empty(object, {"kind"});
+  if (found_version == api_version && found_kind == kind) return {};
+  return error(Code::kInvalidArgument, "expected {} {}, found '{}' '{}'", api_version, kind, found_version, found_kind);
+}
+
+Result<Component> parse_component(const json::Value& tag) {
+  const std::string name = text_or_empty(tag, {"name"});
+  if (name.empty()) return error(Code::kInvalidArgument, "name: missing");
+  const std::string kind = text_or_empty(tag, {"from", "kind"});
+  if (kind != "DockerImage")
+    return error(Code::kInvalidArgument, "'{}': from.kind is '{}', expected DockerImage", name, kind);
+  const std::string pull_spec = text_or_empty(tag, {"from", "name"});
+  const std::size_t at = pull_spec.rfind('@');
+  if (at == std::string::npos || at == 0) {
+    return error(Code::kInvalidArgument,
+                 "'{}': from.name '{}' is not by digest, so it could change later; rebuild the release with digests",
+                 name, pull_spec);
+  }
+  STRAKE_TRY_CONTEXT(codec::Digest digest, codec::Digest::parse(std::string_view(pull_spec).substr(at + 1)),
+                     "'{}': from.name '{}'", name, pull_spec);
+  Component component{name, pull_spec, std::move(digest), {}};
+  if (const json::Value* annotations = json::find(tag, {"annotations"});
+      annotations != nullptr && annotations->is_object()) {
+    for (const auto& [key, value] : annotations->get_object()) {
+      if (value.is_string()) component.annotations.emplace(key, json::as_view(value.get_string()));
+    }
+  }
+  return component;
+}
+
+const std::string* find_manifest(const ReleasePayload& payload, std::string_view name) {
+  const auto found = payload.manifests.find(std::string(name));
+  return found == payload.manifests.end() ? nullptr : &found->second;
+}
+
+Status read_version(ReleasePayload& payload, const std::string& references_name) {
+  payload.version = references_name;
+  if (const std::string* text = find_manifest(payload, kReleaseMetadata)) {
+    STRAKE_TRY_CONTEXT(const json::Value metadata, json::parse(*text), "release-metadata");
+    const std::string kind = text_or_empty(metadata, {"kind"});
+    if (kind != "cincinnati-metadata-v0") {
+      return error(Code::kInvalidArgument, "release-metadata: kind is '{}', expected cincinnati-metadata-v0", kind);
+    }
+    const std::string version = text_or_empty(metadata, {"version"});
+    if (!version.empty()) payload.version = version;
+  }
+  if (payload.version.empty()) {
+    return error(Code::kInvalidArgument,
+                 "the release has no version: neither release-metadata nor image-references names one");
+  }
+  return {};
+}
+
+/// Hashes every byte of an image that lies in the layout, and returns its labels; nullopt when it lies elsewhere.
+Result<std::optional<std::map<std::string, std::string>>> verify_if_present(const oci::Layout& layout,
+                                                                            const Component& image,
+                                                                            const oci::Platform& platform) {
+  const auto& entries = layout.index().manifests;
+  const bool present = std::any_of(entries.begin(), entries.end(),
+                                   [&](const oci::Descriptor& entry) { return entry.digest == image.digest; });
+  if (!present) return std::optional<std::map<std::string, std::string>>();
+  STRAKE_TRY(const oci::Descriptor descriptor, layout.resolve(image.digest.to_string(), platform));
+  STRAKE_TRY(const oci::Manifest manifest, layout.read_manifest(descriptor));
+  STRAKE_TRY(oci::ImageConfig config, layout.read_config(manifest));
+  STRAKE_CHECK_OK(oci::verify_layers(layout, manifest));
+  return std::optional(std::move(config.labels));
+}
+
+Status verify_extensions(const oci::Layout& layout, const Component& image, const oci::Platform& platform) {
+  STRAKE_TRY_CONTEXT([[maybe_unused]] const auto labels, verify_if_present(layout, image, platform),
+                     "extensions image '{}' ({})", image.tag, image.pull_spec);
+  return {};
+}
+
+Status read_os_streams(ReleasePayload& payload, const oci::Layout& layout, const oci::Platform& platform) {
+  for (const auto& [tag, component] : payload.components) {
+    const std::optional<std::string> by_tag = stream_of_os_tag(tag);
+    if (!by_tag) continue;
+    STRAKE_TRY_CONTEXT(const auto labels, verify_if_present(layout, component, platform), "OS image '{}' ({})", tag,
+                       component.pull_spec);
+    OsStream stream{*by_tag, component, std::nullopt, labels.has_value()};
+    if (labels) {
+      if (const auto label = labels->find(std::string(kStreamClassLabel)); label != labels->end())
+        stream.name = label->second;
+    }
+    if (payload.find_stream(stream.name) != nullptr) {
+      return error(Code::kInvalidArgument, "image-references: '{}' is a second OS image for stream {}", tag,
+                   stream.name);
+    }
+    const auto extensions = payload.components.find(fmt::format("{}{}", tag, kExtensionsSuffix));
+    if (extensions != payload.components.end()) {
+      STRAKE_CHECK_OK(verify_extensions(layout, extensions->second, platform));
+      stream.extensions = extensions->second;
+    }
+    payload.os_streams.push_back(std::move(stream));
+  }
+  if (payload.os_streams.empty()) {
+    return error(Code::kInvalidArgument,
+                 "image-references names no OS image (rhel-coreos, stream-coreos or fedora-coreos)");
+  }
+  std::sort(payload.os_streams.begin(), payload.os_streams.end(),
+            [](const OsStream& a, const OsStream& b) { return a.name < b.name; });
+
+  // The platform's rule: releases 4.x stay on rhel-9; where the preferred stream is not offered there is nothing to
+  // prefer.
+  const std::string_view preferred = payload.version.starts_with("4.") ? "rhel-9" : "rhel-10";
+  payload.default_stream =
+      payload.find_stream(preferred) != nullptr ? std::string(preferred) : payload.os_streams.front().name;
+  return {};
+}
+
+Status read_boot_images(ReleasePayload& payload) {
+  const std::string* text = find_manifest(payload, kBootImagesManifest);
+  if (text == nullptr) return {};
+  STRAKE_TRY(const json::Value config_map, yaml::parse(*text));
+  STRAKE_CHECK_OK(expect_kind(config_map, "v1", "ConfigMap"));
+  BootImages images{text_or_empty(config_map, {"data", "stream"}), text_or_empty(config_map, {"data", "streams"})};
+  STRAKE_TRY_CONTEXT(const json::Value stream, json::parse(images.stream), "data.stream");
+  if (json::find(stream, {"architectures"}) == nullptr) {
+    return error(Code::kInvalidArgument, "data.stream: no member architectures; this is not stream metadata");
+  }
+  if (!images.streams.empty()) {
+    STRAKE_TRY_CONTEXT([[maybe_unused]] const json::Value streams, json::parse(images.streams), "data.streams");
+  }
+  payload.boot_images = std::move(images);
+  return {};
+}
+
+Result<json::Value> parse_base_config(const std::string& text, std::string_view role) {
+  STRAKE_TRY(json::Value object, yaml::parse(text));
+  STRAKE_CHECK_OK(expect_kind(object, "machineconfiguration.openshift.io/v1", "MachineConfig"));
+  const std::string name = text_or_empty(object, {"metadata", "name"});
+  if (name != fmt::format("00-{}", role)) {
+    return error(Code::kInvalidArgument, "metadata.name is '{}', but the file's name says 00-{}", name, role);
+  }
+  if (text_or_empty(object, {"spec", "config", "ignition", "version"}).empty()) {
+    return error(Code::kInvalidArgument, "spec.config.ignition.version: missing");
+  }
+  if (!text_or_empty(object, {"spec", "osImageURL"}).empty()) {
+    return error(Code::kInvalidArgument,
+                 "spec.osImageURL: a base config must not choose the OS image; the release does");
+  }
+  return std::move(object.get_object()["spec"]);
+}
+
+Status read_base_configs(ReleasePayload& payload) {
+  for (const auto& [file, text] : payload.manifests) {
+    if (!file.starts_with(kBaseConfigPrefix) || !file.ends_with(kYamlSuffix)) continue;
+    const std::string role =
+        file.substr(kBaseConfigPrefix.size(), file.size() - kBaseConfigPrefix.size() - kYamlSuffix.size());
+    if (role.empty()) return error(Code::kInvalidArgument, "{}: the file's name has no role", file);
+    STRAKE_TRY_CONTEXT(json::Value spec, parse_base_config(text, role), "{}", file);
+    payload.base_configs.emplace(role, std::move(spec));
+  }
+  return {};
+}
+
+/// "registry.example.com/a/b:tag" without the tag; a colon before the last slash is a port.
+std::string repository_of(std::string_view image_name) {
+  const std::size_t at = image_name.find('@');
+  if (at != std::string_view::npos) image_name = image_name.substr(0, at);
+  const std::size_t colon = image_name.rfind(':');
+  const std::size_t slash = image_name.rfind('/');
+  if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash)) {
+    image_name = image_name.substr(0, colon);
+  }
+  return std::string(image_name);
+}
+
+Result<ReleasePayload> read_payload_from(const oci::Layout& layout, std::string_view reference,
+                                         const oci::Platform& platform) {
+  STRAKE_TRY(const oci::Descriptor descriptor, layout.resolve(reference, platform));
+  STRAKE_TRY(const oci::Manifest manifest, layout.read_manifest(descriptor));
+  STRAKE_TRY([[maybe_unused]] const oci::ImageConfig config, layout.read_config(manifest));
+  // The nodes pull what the entry says: for an image of several platforms that is the list.
+  const Result<oci::Descriptor> entry = layout.find_entry(reference);
+  const oci::Descriptor& named = entry.ok() ? *entry : descriptor;
+  const auto name = named.annotations.find(std::string(kImageNameAnnotation));
+  const std::string repository =
+      name == named.annotations.end() ? std::string(kUnnamedRepository) : repository_of(name->second);
+
+  ReleasePayload payload{.version = {},
+                         .digest = named.digest,
+                         .pull_spec = fmt::format("{}@{}", repository, named.digest.to_string()),
+                         .components = {},
+                         .os_streams = {},
+                         .default_stream = {},
+                         .boot_images = std::nullopt,
+                         .base_configs = {},
+                         .manifests = {}};
+  STRAKE_TRY(auto files, oci::read_files(
+                             layout, manifest, [](std::string_view path) { return path.starts_with(kManifestFolder); },
+                             kManifestLimits));
+  for (auto& [path, text] : files) payload.manifests.emplace(path.substr(kManifestFolder.size()), std::move(text));
+
+  const std::string* references_text = find_manifest(payload, kImageReferences);
+  if (references_text == nullptr) {
+    return error(Code::kInvalidArgument, "the image has no {}{}: it is not a release image", kManifestFolder,
+                 kImageReferences);
+  }
+  STRAKE_TRY_CONTEXT(ImageReferences references, parse_image_references(*references_text), "{}", kImageReferences);
+  payload.components = std::move(references.components);
+  STRAKE_CHECK_OK(read_version(payload, references.name));
+  STRAKE_CHECK_OK(read_os_streams(payload, layout, platform));
+  STRAKE_CHECK_OK(read_boot_images(payload).context("{}", kBootImagesManifest));
+  STRAKE_CHECK_OK(read_base_configs(payload));
+  return payload;
+}
+
+}  // namespace
+
+const OsStream* ReleasePayload::find_stream(std::string_view name) const {
+  const auto found =
+      std::find_if(os_streams.begin(), os_streams.end(), [&](const OsStream& stream) { return stream.name == name; });
+  return found == os_streams.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> stream_of_os_tag(std::string_view tag) {
+  struct Family {
+    std::string_view tag;
+    std::string_view stream;
+    std::string_view without_number;  ///< the stream when the tag has no version
+  };
+  constexpr Family kFamilies[] = {{"rhel-coreos", "rhel", "rhel-9"},
+                                  {"stream-coreos", "centos", "centos-10"},
+                                  {"fedora-coreos", "fedora", "fedora"}};
+  for (const Family& family : kFamilies) {
+    if (tag == family.tag) return std::string(family.without_number);
+    if (!tag.starts_with(family.tag) || tag.size() < family.tag.size() + 2 || tag[family.tag.size()] != '-') continue;
+    const std::string_view number = tag.substr(family.tag.size() + 1);
+    if (number.find_first_not_of("0123456789.") == std::string_view::npos)
+      return fmt::format("{}-{}", family.stream, number);
+  }
+  return std::nullopt;
+}
+
+Result<ImageReferences> parse_image_references(std::string_view text) {
+  STRAKE_TRY(const json::Value document, json::parse(text));
+  STRAKE_CHECK_OK(expect_kind(document, "image.openshift.io/v1", "ImageStream"));
+  const json::Value* tags = json::find(document, {"spec", "tags"});
+  if (tags == nullptr || !tags->is_array()) return error(Code::kInvalidArgument, "spec.tags: expected an array");
+  ImageReferences references;
+  references.name = text_or_empty(document, {"metadata", "name"});
+  for (std::size_t i = 0; i < tags->get_array().size(); ++i) {
+    STRAKE_TRY_CONTEXT(Component component, parse_component(tags->get_array()[i]), "spec.tags[{}]", i);
+    const std::string tag = component.tag;
+    if (!references.components.emplace(tag, std::move(component)).second) {
+      return error(Code::kInvalidArgument, "spec.tags[{}]: '{}' appears twice", i, tag);
+    }
+  }
+  return references;
+}
+
+Result<ReleasePayload> read_payload(const oci::Layout& layout, std::string_view reference,
+                                    const oci::Platform& platform) {
+  return read_payload_from(layout, reference, platform)
+      .context("reading release '{}' from {}", reference, layout.directory().string());
+}
+
+}  // namespace strake::release

@@ -1,0 +1,73 @@
+// A release payload: the image that names, by digest, every component of a release, and carries its manifests.
+//
+// Only verified bytes are read: the release image and the OS images that lie in the same layout are hashed to the end
+// of every layer before a single file of theirs is used. (Checking manifest digests alone would let a foreign layer
+// pass under a signed digest.) What the digest in turn is trusted for, such as a release signature, is decided by the
+// caller.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/digest.h"
+#include "codec/json.h"
+#include "oci/layout.h"
+
+namespace strake::release {
+
+/// One tag of image-references.
+struct Component {
+  std::string tag;
+  std::string pull_spec;  ///< always by digest
+  codec::Digest digest;
+  std::map<std::string, std::string> annotations;
+};
+
+/// An OS the release offers to nodes.
+struct OsStream {
+  std::string name;  ///< "rhel-9": the image's stream class, or what its tag stands for when the image is elsewhere
+  Component image;
+  std::optional<Component> extensions;
+  bool verified = false;  ///< the image lies in the same layout and every byte of it was hashed
+};
+
+/// Boot image metadata as the installer component publishes it (ConfigMap coreos-bootimages).
+struct BootImages {
+  std::string stream;   ///< JSON text of the default stream
+  std::string streams;  ///< JSON text, by stream name; empty in releases with one stream
+};
+
+struct ReleasePayload {
+  std::string version;
+  codec::Digest digest;   ///< of the release image, the list's when it has several platforms
+  std::string pull_spec;  ///< repository@digest
+  std::map<std::string, Component> components;
+  std::vector<OsStream> os_streams;  ///< sorted by name, at least one
+  std::string default_stream;
+  std::optional<BootImages> boot_images;
+  std::map<std::string, json::Value> base_configs;  ///< spec of MachineConfig 00-<role>, by role
+  std::map<std::string, std::string> manifests;     ///< every file of release-manifests/, by name
+
+  /// nullptr when the release has no such stream.
+  const OsStream* find_stream(std::string_view name) const;
+};
+
+/// `reference`: a name or digest in the layout's index.json; "" when there is only one image.
+Result<ReleasePayload> read_payload(const oci::Layout& layout, std::string_view reference,
+                                    const oci::Platform& platform = {});
+
+/// image-references: an ImageStream whose every tag is from a DockerImage by digest. Its name is returned too, because
+/// releases without release-metadata carry their version there.
+struct ImageReferences {
+  std::string name;
+  std::map<std::string, Component> components;
+};
+Result<ImageReferences> parse_image_references(std::string_view text);
+
+/// The stream an OS image tag stands for ("rhel-coreos-10": "rhel-10"); nullopt for every other tag.
+std::optional<std::string> stream_of_os_tag(std::string_view tag);
+
+}  // namespace strake::release

@@ -1,0 +1,70 @@
+// Publishing a release to a cluster: the objects from which configs are rendered, nodes updated and boot images
+// compared.
+//
+// What is published: ControllerConfig, base MachineConfigs 00-<role>, OSImageStream, the coreos-bootimages ConfigMap,
+// and the master and worker pools where there are none. Rendering waits while ControllerConfig's generation is ahead of
+// the one observed in its status; so the plan changes ControllerConfig's spec first and its status last, and nobody
+// renders half a release.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/kube_api.h"
+#include "kube/object.h"
+#include "release/payload.h"
+
+namespace strake::release {
+
+/// Who publishes, and when: the time goes into conditions that change.
+struct Publisher {
+  std::string version;  ///< Strake's; renders accept only what their own version published
+  std::chrono::system_clock::time_point now;
+};
+
+struct PublicationTarget {
+  kube::Resource resource;
+  kube::ObjectKey key;
+};
+
+/// Every object a publication may write: what an observer has to read.
+std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload);
+
+/// The targets that exist, as read.
+class ObservedObjects {
+ public:
+  void put(const kube::Resource& resource, kube::Object object);
+  /// nullptr when it does not exist.
+  const kube::Object* find(const kube::Resource& resource, const kube::ObjectKey& key) const;
+
+ private:
+  std::map<std::pair<std::string, kube::ObjectKey>, kube::Object> objects_;
+};
+
+struct PublicationStep {
+  enum class Action { kCreate, kPatch, kPatchStatus };
+  Action action = Action::kPatch;
+  kube::Resource resource;
+  kube::ObjectKey key;
+  json::Value body;  ///< the whole object to create, or a JSON merge patch of our own fields
+  /// Record the object's generation, as the steps before left it, in status.observedGeneration.
+  bool observe_generation = false;
+
+  /// "create machineconfigs.machineconfiguration.openshift.io 00-worker".
+  std::string to_string() const;
+};
+
+/// What has to be written so that the cluster is on this release; empty when it is.
+std::vector<PublicationStep> plan_publication(const ReleasePayload& payload, const ObservedObjects& observed,
+                                              const Publisher& publisher);
+
+/// Observes, plans and runs the plan; starts over, a few times, when somebody else writes in between (then kConflict).
+/// Returns the steps that were run. Safe to repeat: a second call finds nothing to do.
+Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ReleasePayload& payload,
+                                             const Publisher& publisher, const kube::Call& call);
+
+}  // namespace strake::release

@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "api/conditions.h"
+#include "api/controller_config.h"
+#include "api/kinds.h"
+#include "api/node_annotations.h"
+#include "codec/data_url.h"
+#include "codec/json_patch.h"
+#include "release/publish.h"
+
+namespace strake::release {
+
+namespace {
+
+using Action = PublicationStep::Action;
+
+constexpr std::array<std::string_view, 2> kBuiltInPools{"master", "worker"};
+constexpr std::string_view kBootImagesConfigMap = "coreos-bootimages";
+constexpr std::string_view kBaseIgnitionVersion = "3.5.0";
+constexpr std::string_view kFirstBootMarker = "/etc/strake/first-boot";
+
+/// The fields of a MachineConfig's spec; in a base config all of them are ours, and user edits are put back.
+constexpr std::string_view kBaseConfigFields[] = {
+    "config", "kernelArguments", "extensions", "fips", "kernelType", "osImageURL", "baseOSExtensionsContainerImage"};
+
+const kube::ObjectKey kControllerConfigKey{"", std::string(api::kControllerConfigName)};
+const kube::ObjectKey kOsImageStreamKey{"", std::string(api::kOsImageStreamName)};
+const kube::ObjectKey kBootImagesKey{std::string(api::kMachineConfigNamespace), std::string(kBootImagesConfigMap)};
+const kube::ObjectKey kNamespaceKey{"", std::string(api::kMachineConfigNamespace)};
+
+/// Roles that get a base config: those the release has one for, and those of the built-in pools.
+std::set<std::string> base_config_roles(const ReleasePayload& payload) {
+  std::set<std::string> roles(kBuiltInPools.begin(), kBuiltInPools.end());
+  for (const auto& [role, spec] : payload.base_configs) roles.insert(role);
+  return roles;
+}
+
+/// Servers leave these out, or fill them in, as they like: to an owner of the field they all mean "not set".
+bool counts_as_unset(const json::Value& value) {
+  if (value.is_string()) return value.get_string().empty();
+  if (value.is_array()) return value.get_array().empty();
+  if (value.is_object()) return value.get_object().empty();
+  if (value.is_bool()) return !value.get_bool();
+  return value.is_null();
+}
+
+/// The part of a merge patch that `present` does not already satisfy; nullopt when all of it is.
+std::optional<json::Value> missing_part(const json::Value* present, const json::Value& wanted) {
+  if (wanted.is_null()) {
+    if (present == nullptr || counts_as_unset(*present)) return std::nullopt;
+    return wanted;
+  }
+  if (!wanted.is_object()) {
+    if (present != nullptr && json::same_value(*present, wanted)) return std::nullopt;
+    return wanted;
+  }
+  json::Object missing;
+  for (const auto& [key, value] : wanted.get_object()) {
+    const json::Value* member = present == nullptr ? nullptr : json::find(*present, {std::string_view(key)});
+    if (std::optional<json::Value> part = missing_part(member, value)) missing[key] = *std::move(part);
+  }
+  if (missing.empty() && present != nullptr && present->is_object()) return std::nullopt;
+  return json::Value(std::move(missing));
+}
+
+/// Ignition reads null as absent; a merge patch cannot say null. So the two meet at absent.
+json::Value without_nulls(const json::Value& value) {
+  if (value.is_array()) {
+    json::Array array;
+    for (const json::Value& item : value.get_array()) array.push_back(without_nulls(item));
+    return array;
+  }
+  if (!value.is_object()) return value;
+  json::Object object;
+  for (const auto& [key, member] : value.get_object()) {
+    if (!member.is_null()) object[key] = without_nulls(member);
+  }
+  return object;
+}
+
+/// For releases that bring no base config: enough for a machine to be recognised as set up by its first boot.
+json::Value minimal_base_spec(std::string_view role) {
+  const json::Object marker{
+      {"path", kFirstBootMarker},
+      {"mode", 0644},
+      {"overwrite", true},
+      {"contents", json::Object{{"source", codec::encode_data_url(fmt::format("role={}\n", role))}}}};
+  return json::Object{{"config", json::Object{{"ignition", json::Object{{"version", kBaseIgnitionVersion}}},
+                                              {"storage", json::Object{{"files", json::Array{marker}}}}}}};
+}
+
+class PublicationPlanner {
+ public:
+  PublicationPlanner(const ReleasePayload& payload, const ObservedObjects& observed, const Publisher& publisher)
+      : payload_(payload), observed_(observed), publisher_(publisher), default_stream_(choose_default_stream()) {}
+
+  std::vector<PublicationStep> plan() && {
+    if (observed_.find(kube::core::kNamespace, kNamespaceKey) == nullptr) {
+      want(kube::core::kNamespace, kNamespaceKey, json::Object{});
+    }
+    const bool controller_config_changes = plan_controller_config();
+    for (const std::string& role : base_config_roles(payload_)) plan_base_config(role);
+    plan_os_image_stream();
+    plan_boot_images();
+    for (const std::string_view pool : kBuiltInPools) plan_pool(std::string(pool));
+    plan_controller_config_status(controller_config_changes);
+    return std::move(steps_);
+  }
+
+ private:
+  /// What the administrator asked for, where the release has it.
+  const OsStream& choose_default_stream() const {
+    if (const kube::Object* object = observed_.find(api::kOsImageStream, kOsImageStreamKey)) {
+      if (const OsStream* wished = payload_.find_stream(object->text({"spec", "defaultStream"}))) return *wished;
+    }
+    const OsStream* chosen = payload_.find_stream(payload_.default_stream);
+    STRAKE_INVARIANT(chosen != nullptr);
+    return *chosen;
+  }
+
+  /// Creates the object with `patch` as content, or patches what differs. True when a step was added.
+  bool want(const kube::Resource& resource, const kube::ObjectKey& key, const json::Value& patch) {
+    const kube::Object* present = observed_.find(resource, key);
+    if (present == nullptr) {
+      steps_.push_back(
+          {Action::kCreate, resource, key, json::apply_merge_patch(kube::Object(resource, key).json(), patch)});
+      return true;
+    }
+    std::optional<json::Value> missing = missing_part(&present->json(), patch);
+    if (!missing) return false;
+    steps_.push_back({Action::kPatch, resource, key, *std::move(missing)});
+    return true;
+  }
+
+  bool plan_controller_config() {
+    const std::string extensions = default_stream_.extensions ? default_stream_.extensions->pull_spec : "";
+    return want(
+        api::kControllerConfig, kControllerConfigKey,
+        json::Object{{"metadata",
+                      json::Object{{"annotations",
+                                    json::Object{{api::config_annotation::kGeneratedByVersion, publisher_.version},
+                                                 {api::config_annotation::kReleaseImageVersion, payload_.version}}}}},
+                     {"spec", json::Object{{"baseOSContainerImage", default_stream_.image.pull_spec},
+                                           {"baseOSExtensionsContainerImage", extensions},
+                                           {"releaseImage", payload_.pull_spec}}}});
+  }
+
+  void plan_controller_config_status(bool spec_changes) {
+    const kube::Object* present = observed_.find(api::kControllerConfig, kControllerConfigKey);
+    json::Value after = present == nullptr ? json::Value(json::Object{}) : present->json();
+    bool changed = present == nullptr || spec_changes ||
+                   api::ControllerConfigView(after).observed_generation() != present->generation();
+    namespace condition = api::controller_config_condition;
+    const std::string message = fmt::format("release {} is published", payload_.version);
+    for (const auto& [type, status] : {std::pair{condition::kTemplateRunning, api::ConditionStatus::kFalse},
+                                       std::pair{condition::kTemplateFailing, api::ConditionStatus::kFalse},
+                                       std::pair{condition::kTemplateCompleted, api::ConditionStatus::kTrue}}) {
+      const bool completed = status == api::ConditionStatus::kTrue;
+      changed |= api::set_condition(after,
+                                    {.type = std::string(type),
+                                     .status = status,
+                                     .reason = completed ? "Published" : "AsExpected",
+                                     .message = completed ? message : "",
+                                     .last_transition_time = {}},
+                                    publisher_.now);
+    }
+    if (!changed) return;
+    steps_.push_back(
+        {Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey,
+         json::Object{{"status", json::Object{{"conditions", *json::find(after, {"status", "conditions"})}}}},
+         /*observe_generation=*/true});
+  }
+
+  void plan_base_config(const std::string& role) {
+    const kube::ObjectKey key{"", "00-" + role};
+    const auto from_release = payload_.base_configs.find(role);
+    const json::Value spec =
+        without_nulls(from_release == payload_.base_configs.end() ? minimal_base_spec(role) : from_release->second);
+    const kube::Object* present = observed_.find(api::kMachineConfig, key);
+
+    json::Object wanted_spec;
+    for (const std::string_view field : kBaseConfigFields) {
+      const json::Value* wanted = json::find(spec, {field});
+      wanted_spec[field] = wanted == nullptr ? json::Value() : *wanted;
+    }
+    // The Ignition config is ours to the last member: what the release does not have must go, not only what it has be
+    // there.
+    const json::Value* present_config = present == nullptr ? nullptr : json::find(present->json(), {"spec", "config"});
+    if (present_config != nullptr && present_config->is_object()) {
+      wanted_spec["config"] = json::create_merge_patch(*present_config, wanted_spec["config"]);
+    }
+    want(api::kMachineConfig, key,
+         json::Object{{"metadata",
+                       json::Object{{"labels", json::Object{{api::label::kRole, role}}},
+                                    {"annotations",
+                                     json::Object{{api::config_annotation::kGeneratedByController, publisher_.version},
+                                                  {api::config_annotation::kReleaseImageVersion, payload_.version}}}}},
+                      {"spec", std::move(wanted_spec)}});
+  }
+
+  void plan_os_image_stream() {
+    // Only complete pairs can be offered; a default without its extensions leaves the choice to ControllerConfig's
+    // image.
+    json::Array streams;
+    for (const OsStream& stream : payload_.os_streams) {
+      if (!stream.extensions) continue;
+      streams.push_back(json::Object{{"name", stream.name},
+                                     {"osImage", stream.image.pull_spec},
+                                     {"osExtensionsImage", stream.extensions->pull_spec}});
+    }
+    if (streams.empty() || !default_stream_.extensions) return;
+    const kube::Object* present = observed_.find(api::kOsImageStream, kOsImageStreamKey);
+    std::optional<json::Value> missing =
+        missing_part(present == nullptr ? nullptr : &present->json(),
+                     json::Object{{"status", json::Object{{"availableStreams", std::move(streams)},
+                                                          {"defaultStream", default_stream_.name}}}});
+    // The annotation names the release the status belongs to, so it must never be ahead of it: a reader between the two writes
+    // would take the old streams for the new release's.
+    const auto write_status = [&] {
+      if (missing) steps_.push_back({Action::kPatchStatus, api::kOsImageStream, kOsImageStreamKey, *std::move(missing)});
+    };
+    if (present != nullptr) write_status();
+    want(api::kOsImageStream, kOsImageStreamKey,
+         json::Object{
+             {"metadata",
+              json::Object{{"annotations",
+                            json::Object{// Not the release's version: renders compare this one with their own version.
+                                         {api::config_annotation::kReleaseImageVersion, publisher_.version},
+                                         {api::config_annotation::kReleasePayloadImage, payload_.pull_spec}}}}},
+             {"spec", json::Object{}}});
+    if (present == nullptr) write_status();
+  }
+
+  void plan_boot_images() {
+    if (!payload_.boot_images) return;
+    const BootImages& images = *payload_.boot_images;
+    want(kube::core::kConfigMap, kBootImagesKey,
+         json::Object{{"data", json::Object{{"releaseVersion", payload_.version},
+                                            {"stream", images.stream},
+                                            {"streams",
+                                             images.streams.empty() ? json::Value() : json::Value(images.streams)}}}});
+  }
+
+  /// Labels are kept as they must be; the spec belongs to the user once the pool exists.
+  void plan_pool(const std::string& name) {
+    const kube::ObjectKey key{"", name};
+    json::Object labels{{api::label::kBuiltInPool, ""}, {std::string(api::label::kPoolPrefix) + name, ""}};
+    if (name == "master") labels[api::label::kRequiredForUpgrade] = "";
+    json::Object pool{{"metadata", json::Object{{"labels", std::move(labels)}}}};
+    if (observed_.find(api::kMachineConfigPool, key) == nullptr) {
+      const auto selector = [](std::string_view label, std::string_view value) {
+        return json::Object{{"matchLabels", json::Object{{label, value}}}};
+      };
+      pool["spec"] = json::Object{{"machineConfigSelector", selector(api::label::kRole, name)},
+                                  {"nodeSelector", selector(std::string(api::label::kNodeRolePrefix) + name, "")},
+                                  {"paused", false}};
+    }
+    want(api::kMachineConfigPool, key, pool);
+  }
+
+  const ReleasePayload& payload_;
+  const ObservedObjects& observed_;
+  const Publisher& publisher_;
+  const OsStream& default_stream_;
+  std::vector<PublicationStep> steps_;
+};
+
+}  // namespace
+
+void ObservedObjects::put(const kube::Resource& resource, kube::Object object) {
+  kube::ObjectKey key = object.key();
+  objects_.insert_or_assign({resource.qualified_name(), std::move(key)}, std::move(object));
+}
+
+const kube::Object* ObservedObjects::find(const kube::Resource& resource, const kube::ObjectKey& key) const {
+  const auto found = objects_.find({resource.qualified_name(), key});
+  return found == objects_.end() ? nullptr : &found->second;
+}
+
+std::string PublicationStep::to_string() const {
+  const std::string_view verb = action == Action::kCreate  ? "create"
+                                : action == Action::kPatch ? "patch"
+                                                           : "patch status of";
+  return fmt::format("{} {} {}", verb, resource.qualified_name(), key.to_string());
+}
+
+std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload) {
+  std::vector<PublicationTarget> targets{{kube::core::kNamespace, kNamespaceKey},
+                                         {api::kControllerConfig, kControllerConfigKey},
+                                         {api::kOsImageStream, kOsImageStreamKey},
+                                         {kube::core::kConfigMap, kBootImagesKey}};
+  for (const std::string& role : base_config_roles(payload))
+    targets.push_back({api::kMachineConfig, {"", "00-" + role}});
+  for (const std::string_view pool : kBuiltInPools)
+    targets.push_back({api::kMachineConfigPool, {"", std::string(pool)}});
+  return targets;
+}
+
+std::vector<PublicationStep> plan_publication(const ReleasePayload& payload, const ObservedObjects& observed,
+                                              const Publisher& publisher) {
+  return PublicationPlanner(payload, observed, publisher).plan();
+}
+
+}  // namespace strake::release

@@ -1,0 +1,390 @@
+#include "release/publish.h"
+
+#include <functional>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "api/conditions.h"
+#include "api/kinds.h"
+#include "codec/json_patch.h"
+#include "release/sample.h"
+#include "support/temp_dir.h"
+
+namespace strake::release::publish_test {
+
+using kube::Call;
+using kube::Object;
+using kube::ObjectKey;
+using kube::Resource;
+
+/// An API server as far as a publication can tell: versions, generations, and status written only through its
+/// subresource.
+class SmallApi final : public kube::KubeApi {
+ public:
+  std::map<std::pair<std::string, ObjectKey>, Object> objects;
+  std::function<void(const Resource&, const ObjectKey&)> before_write = [](const Resource&, const ObjectKey&) {};
+  int writes = 0;
+
+  Object& at(const Resource& resource, const ObjectKey& key) { return objects.at({resource.qualified_name(), key}); }
+
+  Result<Object> get(const Resource& resource, const ObjectKey& key, const Call&) override {
+    const auto found = objects.find({resource.qualified_name(), key});
+    if (found == objects.end()) return error(Code::kNotFound, "{} not found", key.to_string());
+    return found->second;
+  }
+
+  Result<Object> create(const Resource& resource, const Object& object, const kube::WriteOptions&,
+                        const Call&) override {
+    before_write(resource, object.key());
+    if (objects.contains({resource.qualified_name(), object.key()})) {
+      return error(Code::kExists, "{} exists", object.key().to_string());
+    }
+    Object stored = object;
+    if (has_status(resource)) stored.json().get_object().erase("status");
+    json::ensure(stored.json(), {"metadata", "generation"}) = 1;
+    return store(resource, std::move(stored));
+  }
+
+  Result<Object> patch(const Resource& resource, const ObjectKey& key, kube::PatchType type, const json::Value& patch,
+                       const kube::WriteOptions& options, const Call&) override {
+    before_write(resource, key);
+    EXPECT_EQ(type, kube::PatchType::kMerge);
+    const auto found = objects.find({resource.qualified_name(), key});
+    if (found == objects.end()) return error(Code::kNotFound, "{} not found", key.to_string());
+    const std::string expected = json::find_string(patch, {"metadata", "resourceVersion"}).value_or("");
+    if (!expected.empty() && expected != found->second.resource_version())
+      return error(Code::kConflict, "changed meanwhile");
+    const json::Value& before = found->second.json();
+    json::Value after = json::apply_merge_patch(before, patch);
+    if (options.subresource == "status") {
+      json::Value status = after.get_object()["status"];
+      after = before;
+      after.get_object()["status"] = std::move(status);
+    } else {
+      if (has_status(resource)) restore_status(before, after);
+      if (member(before, "spec") != member(after, "spec")) {
+        json::ensure(after, {"metadata", "generation"}) = found->second.generation() + 1;
+      }
+    }
+    return store(resource, Object(std::move(after)));
+  }
+
+  Result<kube::ListPage> list(const Resource&, const std::string&, const kube::ListOptions&, const Call&) override {
+    return no();
+  }
+  Result<std::unique_ptr<kube::WatchStream>> watch(const Resource&, const std::string&, const kube::WatchOptions&,
+                                                   const Call&) override {
+    return no();
+  }
+  Result<Object> update(const Resource&, const Object&, const kube::WriteOptions&, const Call&) override {
+    return no();
+  }
+  Result<Object> remove(const Resource&, const ObjectKey&, const kube::DeleteOptions&, const Call&) override {
+    return no();
+  }
+  Status remove_collection(const Resource&, const std::string&, const kube::ListOptions&, const kube::DeleteOptions&,
+                           const Call&) override {
+    return no();
+  }
+  Status evict(const ObjectKey&, const kube::DeleteOptions&, const Call&) override { return no(); }
+
+ private:
+  static Error no() { return error(Code::kUnsupported, "a publication does not need this"); }
+  static bool has_status(const Resource& resource) {
+    return resource.kind == "ControllerConfig" || resource.kind == "OSImageStream" ||
+           resource.kind == "MachineConfigPool";
+  }
+  static std::string member(const json::Value& object, std::string_view name) {
+    const json::Value* value = json::find(object, {name});
+    return value == nullptr ? "" : json::write_canonical(*value);
+  }
+  static void restore_status(const json::Value& before, json::Value& after) {
+    after.get_object().erase("status");
+    if (const json::Value* status = json::find(before, {"status"})) after.get_object()["status"] = *status;
+  }
+
+  Result<Object> store(const Resource& resource, Object object) {
+    json::ensure(object.json(), {"metadata", "resourceVersion"}) = std::to_string(++version_);
+    ++writes;
+    return objects.insert_or_assign({resource.qualified_name(), object.key()}, std::move(object)).first->second;
+  }
+
+  int version_ = 0;
+};
+
+ReleasePayload sample(SampleRelease which) {
+  const test::TempDir dir;
+  EXPECT_TRUE(write_sample_release(dir.path(), which).ok());
+  Result<oci::Layout> layout = oci::Layout::open(dir.path());
+  EXPECT_TRUE(layout.ok());
+  Result<ReleasePayload> payload = read_payload(*layout, kSampleReleaseReference);
+  EXPECT_TRUE(payload.ok()) << payload.error().to_string();
+  return *std::move(payload);
+}
+
+Publisher publisher(std::string version = "0.1.0") {
+  return {std::move(version), std::chrono::system_clock::time_point(std::chrono::seconds(1'800'000'000))};
+}
+
+std::vector<std::string> step_names(const std::vector<PublicationStep>& steps) {
+  std::vector<std::string> names;
+  for (const PublicationStep& step : steps) names.push_back(step.to_string());
+  return names;
+}
+
+const ObjectKey kController{"", "machine-config-controller"};
+const ObjectKey kStreams{"", "cluster"};
+const ObjectKey kBootImages{"openshift-machine-config-operator", "coreos-bootimages"};
+
+TEST(Publish, FirstReleaseOnAnEmptyCluster) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  const auto steps = publish(api, a, publisher(), {});
+  ASSERT_TRUE(steps.ok()) << steps.error().to_string();
+  EXPECT_EQ(step_names(*steps),
+            (std::vector<std::string>{
+                "create namespaces openshift-machine-config-operator",
+                "create controllerconfigs.machineconfiguration.openshift.io machine-config-controller",
+                "create machineconfigs.machineconfiguration.openshift.io 00-master",
+                "create machineconfigs.machineconfiguration.openshift.io 00-worker",
+                "create osimagestreams.machineconfiguration.openshift.io cluster",
+                "patch status of osimagestreams.machineconfiguration.openshift.io cluster",
+                "create configmaps openshift-machine-config-operator/coreos-bootimages",
+                "create machineconfigpools.machineconfiguration.openshift.io master",
+                "create machineconfigpools.machineconfiguration.openshift.io worker",
+                "patch status of controllerconfigs.machineconfiguration.openshift.io machine-config-controller"}));
+
+  const Object& controller = api.at(api::kControllerConfig, kController);
+  EXPECT_EQ(controller.annotation("machineconfiguration.openshift.io/generated-by-version"), "0.1.0");
+  EXPECT_EQ(controller.annotation("machineconfiguration.openshift.io/release-image-version"), a.version);
+  EXPECT_EQ(controller.text({"spec", "baseOSContainerImage"}), a.os_streams[0].image.pull_spec);
+  EXPECT_EQ(controller.text({"spec", "releaseImage"}), a.pull_spec);
+  EXPECT_EQ(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation());
+  EXPECT_TRUE(api::condition_is_true(controller.json(), "TemplateControllerCompleted"));
+  EXPECT_FALSE(api::condition_is_true(controller.json(), "TemplateControllerRunning"));
+  EXPECT_EQ(api::find_condition(controller.json(), "TemplateControllerCompleted")->last_transition_time,
+            "2027-01-15T08:00:00Z");
+
+  const Object& streams = api.at(api::kOsImageStream, kStreams);
+  EXPECT_EQ(streams.annotation("machineconfiguration.openshift.io/release-image-version"), "0.1.0");
+  EXPECT_EQ(streams.text({"status", "defaultStream"}), "rhel-9");
+  const json::Value& stream = json::find(streams.json(), {"status", "availableStreams"})->as_array().at(0);
+  EXPECT_EQ(json::find_string(stream, {"osImage"}), a.os_streams[0].image.pull_spec);
+  EXPECT_EQ(json::find_string(stream, {"osExtensionsImage"}), a.os_streams[0].extensions->pull_spec);
+
+  const Object& worker = api.at(api::kMachineConfig, {"", "00-worker"});
+  EXPECT_EQ(worker.label("machineconfiguration.openshift.io/role"), "worker");
+  EXPECT_EQ(worker.annotation("machineconfiguration.openshift.io/generated-by-controller-version"), "0.1.0");
+  EXPECT_EQ(worker.annotation("machineconfiguration.openshift.io/release-image-version"), a.version);
+  EXPECT_EQ(worker.text({"spec", "config", "ignition", "version"}), "3.5.0");
+  EXPECT_EQ(json::find(worker.json(), {"spec", "osImageURL"}), nullptr);
+
+  const Object& pool = api.at(api::kMachineConfigPool, {"", "master"});
+  EXPECT_TRUE(pool.label("operator.machineconfiguration.openshift.io/required-for-upgrade").has_value());
+  EXPECT_EQ(json::find_string(pool.json(), {"spec", "nodeSelector", "matchLabels", "node-role.kubernetes.io/master"}),
+            "");
+  EXPECT_EQ(api.at(kube::core::kConfigMap, kBootImages).text({"data", "releaseVersion"}), a.version);
+}
+
+TEST(Publish, SecondTimeThereIsNothingToDo) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  const int writes = api.writes;
+  Publisher later = publisher();
+  later.now += std::chrono::hours(1);
+  const auto steps = publish(api, a, later, {});
+  ASSERT_TRUE(steps.ok()) << steps.error().to_string();
+  EXPECT_EQ(step_names(*steps), std::vector<std::string>{});
+  EXPECT_EQ(api.writes, writes);
+}
+
+TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  const ReleasePayload b = sample(SampleRelease::kB);
+  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  // Somebody else's fields on our objects.
+  json::ensure(api.at(kube::core::kConfigMap, kBootImages).json(), {"data", "MCOVersionHash"}) = "abc";
+  json::ensure(api.at(api::kControllerConfig, kController).json(), {"spec", "clusterDNSIP"}) = "10.0.0.10";
+  json::ensure(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"metadata", "annotations", "mine"}) = "yes";
+  json::ensure(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}) = 3;
+
+  const auto steps = publish(api, b, publisher(), {});
+  ASSERT_TRUE(steps.ok()) << steps.error().to_string();
+  std::map<std::string, json::Value> bodies;
+  for (const PublicationStep& step : *steps) bodies[step.to_string()] = step.body;
+  EXPECT_EQ(step_names(*steps),
+            (std::vector<std::string>{
+                "patch controllerconfigs.machineconfiguration.openshift.io machine-config-controller",
+                "patch machineconfigs.machineconfiguration.openshift.io 00-master",
+                "patch machineconfigs.machineconfiguration.openshift.io 00-worker",
+                "patch osimagestreams.machineconfiguration.openshift.io cluster",
+                "patch status of osimagestreams.machineconfiguration.openshift.io cluster",
+                "patch configmaps openshift-machine-config-operator/coreos-bootimages",
+                "patch status of controllerconfigs.machineconfiguration.openshift.io machine-config-controller"}));
+  const json::Value& worker_patch = bodies["patch machineconfigs.machineconfiguration.openshift.io 00-worker"];
+  EXPECT_EQ(json::write(*json::find(worker_patch, {"spec", "kernelArguments"})), R"(["audit=1","mitigations=auto"])");
+  EXPECT_EQ(json::write(*json::find(worker_patch, {"metadata"})),
+            R"({"annotations":{"machineconfiguration.openshift.io/release-image-version":"4.21.1-sample-b"}})");
+  EXPECT_EQ(json::find(worker_patch, {"spec", "config", "systemd"}), nullptr);
+  EXPECT_NE(json::find(worker_patch, {"spec", "config", "storage", "files"}), nullptr);
+
+  EXPECT_EQ(api.at(kube::core::kConfigMap, kBootImages).text({"data", "MCOVersionHash"}), "abc");
+  EXPECT_EQ(api.at(kube::core::kConfigMap, kBootImages).text({"data", "stream"}), b.boot_images->stream);
+  const Object& controller = api.at(api::kControllerConfig, kController);
+  EXPECT_EQ(controller.text({"spec", "clusterDNSIP"}), "10.0.0.10");
+  EXPECT_EQ(controller.text({"spec", "baseOSContainerImage"}), b.os_streams[0].image.pull_spec);
+  EXPECT_EQ(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation());
+  EXPECT_EQ(api.at(api::kMachineConfig, {"", "00-worker"}).annotation("mine"), "yes");
+  EXPECT_EQ(json::find_int(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}), 3);
+  EXPECT_EQ(step_names(*publish(api, b, publisher(), {})), std::vector<std::string>{});
+
+  // And back again: what B added goes.
+  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  EXPECT_EQ(
+      json::write(*json::find(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"spec", "kernelArguments"})),
+      R"(["audit=1"])");
+}
+
+TEST(Publish, RenderingIsHeldBackUntilEverythingIsThere) {
+  SmallApi api;
+  ASSERT_TRUE(publish(api, sample(SampleRelease::kA), publisher(), {}).ok());
+  // While the other objects change, ControllerConfig must look unfinished to whoever renders.
+  int gated_writes = 0;
+  api.before_write = [&](const Resource& resource, const ObjectKey&) {
+    if (resource.kind == "ControllerConfig") return;
+    const Object& controller = api.at(api::kControllerConfig, kController);
+    EXPECT_NE(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation())
+        << resource.kind;
+    ++gated_writes;
+  };
+  ASSERT_TRUE(publish(api, sample(SampleRelease::kB), publisher(), {}).ok());
+  EXPECT_EQ(gated_writes, 5);
+}
+
+TEST(Publish, EditsOfBaseConfigsArePutBack) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  Object& worker = api.at(api::kMachineConfig, {"", "00-worker"});
+  const std::string original = json::write_canonical(*json::find(worker.json(), {"spec"}));
+  json::ensure(worker.json(), {"spec", "config", "passwd"}) = json::Object{{"users", json::Array{}}};
+  json::ensure(worker.json(), {"spec", "osImageURL"}) = "evil.example.com/os@sha256:0";
+  json::ensure(worker.json(), {"spec", "fips"}) = false;  // a server's way to say "not set"
+  const auto steps = publish(api, a, publisher(), {});
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(step_names(*steps),
+            (std::vector<std::string>{"patch machineconfigs.machineconfiguration.openshift.io 00-worker"}));
+  json::Value after = *json::find(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"spec"});
+  after.get_object().erase("fips");
+  EXPECT_EQ(json::write_canonical(after), original);
+}
+
+TEST(Publish, NewStrakeVersionRestampsOnlyAnnotations) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  ASSERT_TRUE(publish(api, a, publisher("0.1.0"), {}).ok());
+  const auto steps = publish(api, a, publisher("0.2.0"), {});
+  ASSERT_TRUE(steps.ok());
+  for (const PublicationStep& step : *steps) {
+    if (step.action == PublicationStep::Action::kPatchStatus) continue;
+    EXPECT_EQ(json::find(step.body, {"spec"}), nullptr) << step.to_string();
+    EXPECT_NE(json::find(step.body, {"metadata", "annotations"}), nullptr) << step.to_string();
+  }
+  EXPECT_EQ(
+      api.at(api::kControllerConfig, kController).annotation("machineconfiguration.openshift.io/generated-by-version"),
+      "0.2.0");
+}
+
+TEST(Publish, LostRacesAreRunAgain) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  // Somebody creates the worker pool between our look and our write, once, and touches ControllerConfig at every status
+  // write, twice.
+  bool pool_created = false;
+  int touches = 0;
+  api.before_write = [&](const Resource& resource, const ObjectKey& key) {
+    if (resource.kind == "MachineConfigPool" && key.name == "worker" && !pool_created) {
+      pool_created = true;
+      Object pool(api::kMachineConfigPool, key);
+      json::ensure(pool.json(), {"spec", "maxUnavailable"}) = "50%";
+      json::ensure(pool.json(), {"metadata", "resourceVersion"}) = "900";
+      api.objects.insert_or_assign({api::kMachineConfigPool.qualified_name(), key}, pool);
+    }
+    if (resource.kind == "ControllerConfig" && api.objects.contains({resource.qualified_name(), key}) && touches < 2) {
+      ++touches;
+      json::ensure(api.at(resource, key).json(), {"metadata", "resourceVersion"}) = fmt::format("9{}", touches);
+    }
+  };
+  const auto steps = publish(api, a, publisher(), {});
+  ASSERT_TRUE(steps.ok()) << steps.error().to_string();
+  EXPECT_TRUE(pool_created);
+  EXPECT_EQ(touches, 2);
+  const Object& pool = api.at(api::kMachineConfigPool, {"", "worker"});
+  EXPECT_EQ(pool.text({"spec", "maxUnavailable"}), "50%");  // a pool's spec is the user's
+  EXPECT_TRUE(pool.label("machineconfiguration.openshift.io/mco-built-in").has_value());
+  EXPECT_TRUE(
+      api::condition_is_true(api.at(api::kControllerConfig, kController).json(), "TemplateControllerCompleted"));
+}
+
+TEST(Publish, EndlessConflictIsReported) {
+  SmallApi api;
+  int version = 900;
+  api.before_write = [&](const Resource& resource, const ObjectKey& key) {
+    if (api.objects.contains({resource.qualified_name(), key})) {
+      json::ensure(api.at(resource, key).json(), {"metadata", "resourceVersion"}) = std::to_string(++version);
+    }
+  };
+  const auto steps = publish(api, sample(SampleRelease::kA), publisher(), {});
+  ASSERT_FALSE(steps.ok());
+  EXPECT_EQ(steps.error().code(), Code::kConflict);
+  EXPECT_NE(steps.error().to_string().find("publishing release 4.21.0-sample-a"), std::string::npos);
+}
+
+TEST(Publish, ReleaseWithoutBaseConfigsOrBootImages) {
+  ReleasePayload bare = sample(SampleRelease::kA);
+  bare.base_configs.clear();
+  bare.boot_images.reset();
+  const std::vector<PublicationStep> steps = plan_publication(bare, ObservedObjects(), publisher());
+  std::set<std::string> names;
+  for (const PublicationStep& step : steps) {
+    names.insert(step.to_string());
+    if (step.key.name != "00-worker") continue;
+    const json::Value& file = json::find(step.body, {"spec", "config", "storage", "files"})->as_array().at(0);
+    EXPECT_EQ(json::find_string(file, {"path"}), "/etc/strake/first-boot");
+    EXPECT_EQ(json::find_string(step.body, {"spec", "config", "ignition", "version"}), "3.5.0");
+  }
+  EXPECT_TRUE(names.contains("create machineconfigs.machineconfiguration.openshift.io 00-worker"));
+  EXPECT_FALSE(names.contains("create configmaps openshift-machine-config-operator/coreos-bootimages"));
+}
+
+TEST(Publish, AdministratorsDefaultStreamIsKept) {
+  ReleasePayload payload = sample(SampleRelease::kA);
+  OsStream ten = payload.os_streams[0];
+  ten.name = "rhel-10";
+  ten.image.pull_spec = "registry.example.com/os10@" + ten.image.digest.to_string();
+  payload.os_streams.insert(payload.os_streams.begin(), ten);
+  Object wish(api::kOsImageStream, kStreams);
+  json::ensure(wish.json(), {"spec", "defaultStream"}) = "rhel-10";
+  ObservedObjects observed;
+  observed.put(api::kOsImageStream, wish);
+  bool seen_status = false;
+  for (const PublicationStep& step : plan_publication(payload, observed, publisher())) {
+    if (step.resource == api::kControllerConfig && step.action == PublicationStep::Action::kCreate) {
+      EXPECT_EQ(json::find_string(step.body, {"spec", "baseOSContainerImage"}), ten.image.pull_spec);
+    }
+    if (step.resource == api::kOsImageStream && step.action == PublicationStep::Action::kPatchStatus) {
+      seen_status = true;
+      EXPECT_EQ(json::find_string(step.body, {"status", "defaultStream"}), "rhel-10");
+      EXPECT_EQ(json::find(step.body, {"status", "availableStreams"})->as_array().size(), 2u);
+    }
+    if (step.resource == api::kOsImageStream) {
+      EXPECT_EQ(json::find(step.body, {"spec"}), nullptr);
+    }
+  }
+  EXPECT_TRUE(seen_status);
+}
+
+}  // namespace strake::release::publish_test

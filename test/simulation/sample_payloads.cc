@@ -1,0 +1,27 @@
+#include "simulation/sample_payloads.h"
+
+#include <map>
+
+#include "oci/layout.h"
+#include "support/temp_dir.h"
+
+namespace strake::simulation {
+
+release::ReleasePayload sample_payload(release::SampleRelease sample) {
+  static const std::map<release::SampleRelease, release::ReleasePayload> payloads = [] {
+    std::map<release::SampleRelease, release::ReleasePayload> read;
+    for (const release::SampleRelease each : {release::SampleRelease::kA, release::SampleRelease::kB}) {
+      test::TempDir folder;
+      STRAKE_INVARIANT(release::write_sample_release(folder / "layout", each).ok());
+      const auto layout = oci::Layout::open(folder / "layout");
+      STRAKE_INVARIANT(layout.ok());
+      auto payload = release::read_payload(*layout, release::kSampleReleaseReference);
+      STRAKE_INVARIANT(payload.ok());
+      read.emplace(each, *std::move(payload));
+    }
+    return read;
+  }();
+  return payloads.at(sample);
+}
+
+}  // namespace strake::simulation
