@@ -16,12 +16,14 @@ using namespace std::chrono_literals;
 class EvictTest : public ::testing::Test {
  protected:
   void pod(const std::string& name, bool ready = true, std::string_view phase = "Running") {
-    ASSERT_TRUE(service_
-                    ->create(request_, kPod, "",
-                             object(kPod, "default", name,
-                                    R"({"metadata":{"labels":{"app":"db"}},"spec":{"nodeName":"n","containers":[]}})"),
-                             {})
-                    .ok());
+    ASSERT_TRUE(
+        service_
+            ->create(
+                request_, kPod, "",
+                object(kPod, "default", name,
+                       R"({"metadata":{"labels":{"app":"db"}},"spec":{"nodeName":"n","containers":[{"name":"c"}]}})"),
+                {})
+            .ok());
     kube::WriteOptions status;
     status.subresource = "status";
     const json::Value patch =
@@ -170,12 +172,12 @@ TEST(EvictionRace, ConcurrentEvictionsNeverBreakTheBudget) {
   status.subresource = "status";
   for (int i = 0; i < kPods; ++i) {
     const std::string name = fmt::format("p{}", i);
-    ASSERT_TRUE(
-        service
-            ->create(admin, kPod, "",
-                     object(kPod, "default", name, R"({"metadata":{"labels":{"app":"db"}},"spec":{"containers":[]}})"),
-                     {})
-            .ok());
+    ASSERT_TRUE(service
+                    ->create(admin, kPod, "",
+                             object(kPod, "default", name,
+                                    R"({"metadata":{"labels":{"app":"db"}},"spec":{"containers":[{"name":"c"}]}})"),
+                             {})
+                    .ok());
     const json::Value ready =
         parse(R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
     ASSERT_TRUE(service->patch(admin, kPod, {"default", name}, kube::PatchType::kMerge, ready, status).ok());

@@ -124,8 +124,8 @@ TEST_F(RemoveTest, PodsWaitForTheirKubeletWhenAsked) {
   ServiceOptions options;
   options.graceful_pod_deletion = true;
   service_ = testkit::open_service(simulation_, options);
-  create(kPod, "default", "bound", R"({"spec":{"nodeName":"n","containers":[]}})");
-  create(kPod, "default", "unbound", R"({"spec":{"containers":[]}})");
+  create(kPod, "default", "bound", R"({"spec":{"nodeName":"n","containers":[{"name":"c"}]}})");
+  create(kPod, "default", "unbound", R"({"spec":{"containers":[{"name":"c"}]}})");
   EXPECT_TRUE(remove(kPod, {"default", "unbound"})->gone);
   EXPECT_FALSE(remove(kPod, {"default", "bound"})->gone);
   EXPECT_EQ(json::find_int(read(kPod, {"default", "bound"}), {"metadata", "deletionGracePeriodSeconds"}), 30);
@@ -229,7 +229,7 @@ TEST_F(RemoveTest, NamespacesGoWithTheirContents) {
   create(kNamespace, "", "team");
   create(kConfigMap, "team", "a");
   create(kConfigMap, "team", "held", R"({"metadata":{"finalizers":["x/hold"]}})");
-  create(kPod, "team", "p", R"({"spec":{"containers":[]}})");
+  create(kPod, "team", "p", R"({"spec":{"containers":[{"name":"c"}]}})");
   EXPECT_FALSE(remove(kNamespace, {"", "team"})->gone);
   EXPECT_EQ(json::find_string(read(kNamespace, {"", "team"}), {"status", "phase"}), "Terminating");
   const auto refused = service_->create(request_, kConfigMap, "", object(kConfigMap, "team", "new"), {});

@@ -79,7 +79,7 @@ TEST_F(ServiceTest, RefusalsAreThoseOfARealServer) {
             std::string::npos)
       << bad_name.error().to_string();
 
-  const auto no_namespace = create(kPod, object(kPod, "nowhere", "p", R"({"spec":{"containers":[]}})"));
+  const auto no_namespace = create(kPod, object(kPod, "nowhere", "p", R"({"spec":{"containers":[{"name":"c"}]}})"));
   EXPECT_EQ(no_namespace.error().code(), Code::kNotFound);
   EXPECT_EQ(no_namespace.error().to_string(), R"(namespaces "nowhere" not found)");
 
@@ -229,10 +229,16 @@ TEST_F(ServiceTest, PatchesOfEveryKind) {
                                                     {"op":"add","path":"/metadata/labels","value":{"x":"y"}}])"),
                                           {});
   ASSERT_TRUE(json_patch.ok()) << json_patch.error().to_string();
-  const auto strategic = service_->patch(request_, kNode, {"", "n"}, kube::PatchType::kStrategic,
-                                         parse(R"({"spec":{"taints":[{"key":"b","effect":"NoExecute"}]}})"), {});
-  ASSERT_TRUE(strategic.ok()) << strategic.error().to_string();
-  EXPECT_EQ(json::find(strategic->object, {"spec", "taints"})->get_array().size(), 2u) << "merged by key";
+  kube::WriteOptions status;
+  status.subresource = "status";
+  for (const char* type : {"Ready", "DiskPressure", "Ready"}) {
+    const json::Value change =
+        parse(fmt::format(R"({{"status":{{"conditions":[{{"type":"{}","status":"True"}}]}}}})", type));
+    const auto strategic = service_->patch(request_, kNode, {"", "n"}, kube::PatchType::kStrategic, change, status);
+    ASSERT_TRUE(strategic.ok()) << strategic.error().to_string();
+  }
+  const auto node = service_->get(request_, kNode, {"", "n"});
+  EXPECT_EQ(json::find(node->object, {"status", "conditions"})->get_array().size(), 2u) << "merged by key";
 
   const auto failed_test = service_->patch(request_, kNode, {"", "n"}, kube::PatchType::kJson,
                                            parse(R"([{"op":"test","path":"/spec/taints/0/key","value":"zzz"}])"), {});
@@ -310,9 +316,11 @@ TEST_F(ServiceTest, ListsSelectAndPageAtOneRevision) {
   for (int i = 0; i < 25; ++i) {
     must_create(
         kPod,
-        object(kPod, "default", fmt::format("p{:02}", i),
-               fmt::format(R"({{"metadata":{{"labels":{{"odd":"{}"}}}},"spec":{{"nodeName":"n{}","containers":[]}}}})",
-                           i % 2, i % 5)));
+        object(
+            kPod, "default", fmt::format("p{:02}", i),
+            fmt::format(
+                R"({{"metadata":{{"labels":{{"odd":"{}"}}}},"spec":{{"nodeName":"n{}","containers":[{"name":"c"}]}}}})",
+                i % 2, i % 5)));
   }
   kube::ListOptions options;
   options.limit = 4;
@@ -330,7 +338,7 @@ TEST_F(ServiceTest, ListsSelectAndPageAtOneRevision) {
     options.continue_token = page->continue_token;
     // What happens between pages is not seen.
     must_create(kPod, object(kPod, "default", fmt::format("z{}", seen.size()),
-                             R"({"metadata":{"labels":{"odd":"1"}},"spec":{"containers":[]}})"));
+                             R"({"metadata":{"labels":{"odd":"1"}},"spec":{"containers":[{"name":"c"}]}})"));
   }
   ASSERT_EQ(seen.size(), 12u);
   EXPECT_EQ(seen.front(), "p01");

@@ -87,18 +87,18 @@ Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& res
   for (int attempt = 1; true; ++attempt) {
     WriteRequest rules = write_request(request, at, options);
     STRAKE_TRY(const std::string name, wanted_name(rules, object, runtime_.random().name_suffix(kNameSuffixBytes)));
+    Mutation mutation;
+    if (at.kind->namespaced) {
+      STRAKE_TRY(mutation.also_unchanged, open_namespace(request, at, actual_ns, name));
+    }
     const NewIdentity identity{actual_ns, name, runtime_.random().uuid()};
     STRAKE_TRY(json::Value prepared, prepare_create(rules, object, identity));
     STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, name, "", nullptr, &prepared));
 
-    Mutation mutation;
     mutation.key = {at.kind->qualified_name(), actual_ns, name};
     mutation.uid = identity.uid;
     mutation.text = encode_object(prepared, at.kind->api_version(at.kind->storage()));
     STRAKE_CHECK_OK(check_size(request, at, mutation, name));
-    if (at.kind->namespaced) {
-      STRAKE_TRY(mutation.also_unchanged, open_namespace(request, at, actual_ns, name));
-    }
     STRAKE_TRY(const std::optional<Row> present, options.dry_run ? store_->get(mutation.key) : std::optional<Row>());
     if (options.dry_run && !present) return ObjectAnswer{json::write(prepared), std::move(prepared)};
     if (!options.dry_run) {

@@ -1,5 +1,7 @@
 #include "base/simulation.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <semaphore>
 #include <thread>
@@ -104,7 +106,33 @@ class Simulation::SimCondition final : public ConditionImpl {
   std::vector<TaskState*> waiters_;
 };
 
-Simulation::Simulation(std::uint64_t seed) : schedule_random_(seed), task_random_(seed ^ 0x5deece66dULL) {}
+Simulation::Simulation(std::uint64_t seed) : schedule_random_(seed), task_random_(seed ^ 0x5deece66dULL) {
+  pin_to_one_cpu();
+}
+
+/// Only one task runs at a time, so a second processor helps nobody: passing the baton across processors costs many times as much.
+/// Tasks inherit the driver's processor. Where this is not allowed the simulation is merely slower.
+void Simulation::pin_to_one_cpu() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int here = sched_getcpu();
+  if (here < 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) cpus_before_.push_back(cpu);
+  }
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(here, &one);
+  (void)sched_setaffinity(0, sizeof one, &one);
+}
+
+void Simulation::unpin() {
+  if (cpus_before_.empty()) return;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  for (const int cpu : cpus_before_) CPU_SET(cpu, &allowed);
+  (void)sched_setaffinity(0, sizeof allowed, &allowed);
+}
 
 Simulation::~Simulation() {
   for (const auto& task : tasks_) task->stop.request_stop();
@@ -115,6 +143,7 @@ Simulation::~Simulation() {
   for (const auto& task : tasks_) {
     if (task->thread.joinable()) task->thread.join();
   }
+  unpin();
 }
 
 runtime::WallTime Simulation::wall_now() {

@@ -60,6 +60,8 @@ class Simulation final : public runtime::Runtime {
   class SimCondition;
   std::unique_ptr<ConditionImpl> make_condition() override;
 
+  void pin_to_one_cpu();
+  void unpin();
   bool step();
   void record(const TaskState& task);
   void run_until_done(const TaskState& task);
@@ -75,6 +77,7 @@ class Simulation final : public runtime::Runtime {
   std::vector<std::string> trace_;
   std::vector<std::shared_ptr<TaskState>> tasks_;
   std::uint64_t next_task_id_ = 0;
+  std::vector<int> cpus_before_;  ///< where the driver was allowed to run
 };
 
 }  // namespace strake::sim

@@ -1,0 +1,48 @@
+// Requests for resources: each verb of HTTP turned into a call of the Service, and its answer into a response.
+#pragma once
+
+#include <optional>
+
+#include "apistore/rest/authentication.h"
+#include "apistore/rest/request.h"
+#include "apistore/rest/table.h"
+#include "apistore/rest/watch_hub.h"
+#include "apistore/service.h"
+#include "net/http_server.h"
+
+namespace strake::apistore::rest {
+
+class ResourceHandler {
+ public:
+  /// All must outlive it.
+  ResourceHandler(Service& service, const Tables& tables, WatchHub& watches)
+      : service_(service), tables_(tables), watches_(watches) {}
+
+  /// The answer, or nullopt when a watch was opened and the hub answers.
+  std::optional<net::Response> serve(const Identity& identity, const ResourcePath& path, Verb verb,
+                                     const net::ServerRequest& http, const net::Responder& responder);
+
+ private:
+  struct Call;
+
+  Result<net::Response> get(Call& call);
+  Result<net::Response> list(Call& call);
+  Result<net::Response> create(Call& call);
+  Result<net::Response> evict(Call& call);
+  Result<net::Response> update(Call& call);
+  Result<net::Response> patch(Call& call);
+  Result<net::Response> remove(Call& call);
+  Result<net::Response> remove_collection(Call& call);
+  Status watch(Call& call, const std::optional<WallTime>& identity_expires, const net::Responder& responder);
+
+  Result<net::Response> answer_object(const Call& call, int status, std::string text) const;
+  Result<net::Response> answer_list(const Call& call, const ListAnswer& answer) const;
+  Result<TableOptions> table_options(const Call& call) const;
+  const TableLayout& layout(const Call& call) const;
+
+  Service& service_;
+  const Tables& tables_;
+  WatchHub& watches_;
+};
+
+}  // namespace strake::apistore::rest

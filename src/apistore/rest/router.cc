@@ -1,0 +1,183 @@
+#include "apistore/rest/router.h"
+
+#include <fmt/format.h>
+
+#include "apistore/rest/answers.h"
+#include "kube/resource.h"
+
+namespace strake::apistore::rest {
+
+namespace {
+
+Error no_such_path() {
+  return error(Code::kNotFound, "the server could not find the requested resource").with_reason("NotFound");
+}
+
+net::Response method_not_allowed(const std::vector<std::string>& allowed) {
+  net::Response response =
+      error_response(error(Code::kUnsupported, "the server does not allow this method on the requested resource")
+                         .with_reason("MethodNotAllowed"));
+  response.headers.set("Allow", fmt::format("{}", fmt::join(allowed, ", ")));
+  return response;
+}
+
+bool is_read_method(const net::ServerRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+/// Documents that change only with the program: clients may keep them and ask whether they still hold.
+net::Response cacheable(const net::ServerRequest& request, const OpenApi::Document& document, bool immutable) {
+  const std::string tag = fmt::format("\"{}\"", document.hash);
+  net::Response response = json_response(200, "");
+  response.headers.set("ETag", tag);
+  response.headers.set("Vary", "Accept");
+  if (immutable) response.headers.set("Cache-Control", "public, immutable");
+  if (request.headers.has_token("If-None-Match", tag)) {
+    response.status = 304;
+    response.headers.remove("Content-Type");
+    return response;
+  }
+  response.body = document.text;
+  return response;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Router>> Router::make(Service& service, RouterOptions options) {
+  STRAKE_TRY(Tables tables, Tables::make(service.registry()));
+  return std::unique_ptr<Router>(new Router(service, std::move(options), std::move(tables)));
+}
+
+Router::Router(Service& service, RouterOptions options, Tables tables)
+    : service_(service),
+      tables_(std::move(tables)),
+      discovery_(service.registry(), options.program_version),
+      open_api_(service.registry()),
+      tokens_(options.token_file),
+      has_tokens_(!options.token_file.empty()),
+      watches_(service.runtime(), options.watches),
+      resources_(service, tables_, watches_) {}
+
+void Router::stop() {
+  stopping_ = true;
+  watches_.stop();
+}
+
+void Router::handle(const net::ServerRequest& request, const net::Responder& responder) {
+  const runtime::TimePoint start = service_.runtime().now();
+  Subject subject;
+  std::optional<net::Response> response = answer(request, responder, subject);
+  const int code = response ? response->status : 200;
+  counters_
+      .counter("strake_apiserver_requests_total", "Requests answered, by verb, resource and HTTP status.",
+               {{"verb", subject.verb}, {"resource", subject.resource}, {"code", std::to_string(code)}})
+      .add();
+  if (!response) return;
+  const std::chrono::duration<double> taken = service_.runtime().now() - start;
+  counters_
+      .histogram("strake_apiserver_request_duration_seconds", "Time from a request to its answer, without watches.",
+                 net::default_duration_buckets(), {{"verb", subject.verb}})
+      .observe(taken.count());
+  responder.send(*std::move(response));
+}
+
+std::optional<net::Response> Router::answer(const net::ServerRequest& request, const net::Responder& responder,
+                                            Subject& subject) {
+  subject.verb = "other";
+  if (auto response = health(request)) return response;
+  Result<Identity> identity = authenticate(request, has_tokens_ ? &tokens_ : nullptr, service_.runtime().wall_now());
+  if (!identity.ok()) return error_response(identity.error());
+  Result<Caller> caller = acting_caller(identity->caller, request.headers);
+  if (!caller.ok()) return error_response(caller.error());
+  identity->caller = *std::move(caller);
+
+  const auto& segments = request.target.segments;
+  const std::string first = segments.empty() ? "" : segments[0];
+  const std::string* document = discovery_.document(segments);
+  if (document != nullptr || first == "openapi" || first == "metrics") {
+    if (!is_read_method(request)) return method_not_allowed({"GET"});
+    subject.verb = "get";
+    Result<net::Response> response = [&]() -> Result<net::Response> {
+      if (first == "metrics" && segments.size() == 1) return metrics(identity->caller);
+      if (first == "openapi") return open_api(request);
+      if (document == nullptr) return no_such_path();
+      STRAKE_CHECK_OK(accepts_json(request.headers));
+      return json_response(200, *document);
+    }();
+    return response.ok() ? *std::move(response) : error_response(response.error());
+  }
+
+  const Result<ResourcePath> path = resolve_path(service_.registry(), segments);
+  if (!path.ok()) return error_response(path.error());
+  subject.resource = path->kind->qualified_name();
+  if (!path->subresource.empty()) subject.resource += "/" + path->subresource;
+  std::vector<std::string> allowed;
+  const Result<Verb> verb = verb_for(*path, request.method, request.target.query, allowed);
+  if (!verb.ok()) return method_not_allowed(allowed);
+  subject.verb = to_string(*verb);
+  return resources_.serve(*identity, *path, *verb, request, responder);
+}
+
+Status Router::check_ready() {
+  if (stopping_) return error(Code::kUnavailable, "the server is stopping");
+  STRAKE_TRY(const auto row, service_.store().get({kube::core::kNamespace.qualified_name(), "", "default"}));
+  if (!row) return error(Code::kUnavailable, "the namespace default does not exist");
+  return {};
+}
+
+std::optional<net::Response> Router::health(const net::ServerRequest& request) {
+  const auto& segments = request.target.segments;
+  if (segments.size() != 1) return std::nullopt;
+  const std::string& name = segments[0];
+  if (name != "livez" && name != "readyz" && name != "healthz") return std::nullopt;
+  if (!is_read_method(request)) return method_not_allowed({"GET"});
+  if (name != "livez") {
+    // Anybody may ask: what is wrong exactly is told to those who can see it elsewhere.
+    if (!check_ready().ok()) return text_response(503, name + " check failed\n");
+  }
+  return text_response(200, "ok");
+}
+
+Result<net::Response> Router::open_api(const net::ServerRequest& request) const {
+  const auto& segments = request.target.segments;
+  if (segments.size() < 2 || segments[1] != "v3") return no_such_path();
+  STRAKE_CHECK_OK(accepts_json(request.headers));
+  if (segments.size() == 2) return cacheable(request, open_api_.index(), false);
+  const std::string path = fmt::format("{}", fmt::join(segments.begin() + 2, segments.end(), "/"));
+  const OpenApi::Document* document = open_api_.find(path);
+  if (document == nullptr) return no_such_path();
+  const auto hash = request.target.query.get("hash");
+  if (hash && *hash != document->hash) {
+    net::Response moved = json_response(301, "");
+    moved.headers.set("Location", fmt::format("/openapi/v3/{}?hash={}", path, document->hash));
+    return moved;
+  }
+  return cacheable(request, *document, hash.has_value());
+}
+
+Result<net::Response> Router::metrics(const Caller& caller) {
+  if (!caller.is_admin()) {
+    return error(Code::kDenied, "forbidden: User \"{}\" cannot get path \"/metrics\"", caller.user)
+        .with_reason("Forbidden");
+  }
+  for (const Kind& kind : service_.registry().kinds()) {
+    STRAKE_TRY(const std::int64_t count, service_.store().count(kind.qualified_name(), "", std::nullopt));
+    counters_.gauge("strake_apistore_objects", "Objects stored, by resource.", {{"resource", kind.qualified_name()}})
+        .set(static_cast<double>(count));
+  }
+  counters_.gauge("strake_apistore_revision", "The newest resourceVersion.")
+      .set(static_cast<double>(service_.store().revision()));
+  counters_.gauge("strake_apiserver_watches", "Open watches.").set(static_cast<double>(watches_.open_watches()));
+  const std::filesystem::path& directory = service_.options().store.directory;
+  if (!directory.empty()) {
+    std::error_code failure;
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+      if (!entry.is_regular_file(failure) || !entry.path().filename().string().starts_with("state.db")) continue;
+      const std::uintmax_t size = entry.file_size(failure);
+      if (!failure) bytes += size;
+    }
+    counters_.gauge("strake_apistore_bytes", "Size of the database files.").set(static_cast<double>(bytes));
+  }
+  return text_response(200, counters_.text(), net::kMetricsContentType);
+}
+
+}  // namespace strake::apistore::rest
