@@ -175,7 +175,10 @@ Result<Outcome> Agent::finish(const Observation& observed, std::stop_token stop)
 
 Status Agent::annotate(json::Object annotations, std::stop_token stop) {
   const json::Value patch = json::Object{{"metadata", json::Object{{"annotations", std::move(annotations)}}}};
-  const auto patched = api_.patch(kube::core::kNode, {"", options_.node}, kube::PatchType::kMerge, patch, {},
+  // Through the status: an agent's rights end before the spec, where taints and cordons are.
+  kube::WriteOptions write;
+  write.subresource = "status";
+  const auto patched = api_.patch(kube::core::kNode, {"", options_.node}, kube::PatchType::kMerge, patch, write,
                                   runtime_.call_within(options_.call_timeout, stop));
   if (patched.ok()) return {};
   return Error(patched.error()).context(fmt::format("writing annotations of node {}", options_.node));

@@ -319,7 +319,7 @@ TEST_F(ServiceTest, ListsSelectAndPageAtOneRevision) {
         object(
             kPod, "default", fmt::format("p{:02}", i),
             fmt::format(
-                R"({{"metadata":{{"labels":{{"odd":"{}"}}}},"spec":{{"nodeName":"n{}","containers":[{"name":"c"}]}}}})",
+                R"({{"metadata":{{"labels":{{"odd":"{}"}}}},"spec":{{"nodeName":"n{}","containers":[{{"name":"c"}}]}}}})",
                 i % 2, i % 5)));
   }
   kube::ListOptions options;

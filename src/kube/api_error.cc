@@ -165,9 +165,9 @@ Error error_from_status(int http_code, const json::Value& status) {
   }
 
   Error error(code, clip_utf8(message, kMaxStatusMessageBytes));
-  if (!reason.empty()) error = std::move(error).with_reason(reason);
+  if (!reason.empty()) (void)std::move(error).with_reason(reason);
   if (const auto seconds = json::find_int(status, {"details", "retryAfterSeconds"}); seconds && *seconds > 0) {
-    error = std::move(error).with_retry_after(std::chrono::seconds(std::min(*seconds, kMaxRetryAfterSeconds)));
+    (void)std::move(error).with_retry_after(std::chrono::seconds(std::min(*seconds, kMaxRetryAfterSeconds)));
   }
   return error;
 }

@@ -5,20 +5,16 @@
 #include "base/simulation.h"
 #include "kube/patch.h"
 #include "kube/testing/fake_api.h"
+#include "kube/testing/run_for.h"
 
 namespace strake::kube::controller_test {
 
 using namespace std::chrono_literals;
 using testing::FakeClient;
 using testing::FakeServer;
+using testing::run_for;
 
 const ObjectKey kKey{"", "a"};
-
-void run_for(sim::Simulation& simulation, runtime::Duration duration) {
-  sim::RunLimits limits;
-  limits.virtual_time = duration;
-  (void)simulation.run(limits);
-}
 
 TEST(Controller, RetriesFailuresWithBackoffAndKeepsTheLastError) {
   sim::Simulation simulation(1);

@@ -4,6 +4,7 @@
 
 #include "base/simulation.h"
 #include "kube/testing/fake_api.h"
+#include "kube/testing/run_for.h"
 
 namespace strake::kube::events_test {
 
@@ -18,11 +19,7 @@ struct World {
     node = Object(core::kNode, {"", "n1"});
     json::ensure(node.json(), {"metadata", "uid"}) = "u1";
   }
-  void run_for(runtime::Duration duration) {
-    sim::RunLimits limits;
-    limits.virtual_time = duration;
-    (void)simulation.run(limits);
-  }
+  void run_for(runtime::Duration duration) { testing::run_for(simulation, duration); }
   std::vector<Object> events() { return client.list(core::kEvent, "", {}, {})->items; }
 
   sim::Simulation simulation;

@@ -4,6 +4,7 @@
 
 #include "base/simulation.h"
 #include "kube/testing/fake_api.h"
+#include "kube/testing/run_for.h"
 
 namespace strake::kube::informer_test {
 
@@ -50,12 +51,7 @@ struct World {
   }
   void remove(std::string_view name) { ASSERT_TRUE(direct.remove(core::kNode, {"", std::string(name)}, {}, {}).ok()); }
 
-  void run_for(runtime::Duration duration) {
-    sim::RunLimits limits;
-    limits.virtual_time = duration;
-    const auto end = simulation.run(limits);
-    EXPECT_TRUE(end == sim::RunEnd::kTimeLimit || end == sim::RunEnd::kIdle) << to_string(end);
-  }
+  void run_for(runtime::Duration duration) { testing::run_for(simulation, duration); }
   std::vector<std::string> take() { return std::exchange(said, {}); }
 
   /// What the server has and what the informer has, as text.

@@ -98,7 +98,7 @@ TEST(Kubeconfig, ErrorsNameFileAndField) {
       {"users: [{user: {}}]", "users[0].name: must not be empty"},
       {"users: [{name: a, user: {client-key-data: '*'}}]", "users[0].user.client-key-data: is not base64"},
       {"users: [{name: a, user: {exec: {}}}]", "users[0].user.exec.command: must name a program"},
-      {"users: [{name: a, user: {exec: {command: x, env: [{value: y}]}}}]", "users[0].user.exec.env[0].name: must be"},
+      {"users: [{name: a, user: {exec: {command: x, env: [{value: z}]}}}]", "users[0].user.exec.env[0].name: must be"},
       {"users: [{name: a, user: {exec: {command: x, args: [1]}}}]", "users[0].user.exec.args: must hold strings"},
       {"users: [{name: a}, {name: a}]", "users[1].name: \"a\" is used twice"},
       {"clusters: [{name: a, cluster: {insecure-skip-tls-verify: maybe}}]", "must be true or false, found string"},
@@ -126,7 +126,7 @@ TEST(LoadKubeconfig, FirstFileOfTheListWins) {
   Files files;
   const auto first = files.write("one", "current-context: x\nclusters: [{name: a, cluster: {server: https://one}}]\n");
   const auto second = files.write("sub/two",
-                                  "current-context: y\nclusters:\n- {name: a, cluster: {server: https://two}}\n"
+                                  "current-context: other\nclusters:\n- {name: a, cluster: {server: https://two}}\n"
                                   "- {name: b, cluster: {server: https://two, certificate-authority: ca}}\n");
   KubeconfigLocations locations;
   locations.kubeconfig_variable = first.string() + "::/nonexistent/file:" + second.string();

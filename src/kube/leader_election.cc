@@ -75,15 +75,11 @@ Status LeaderElector::run(std::stop_token stop) {
 }
 
 Status LeaderElector::contend(std::stop_token stop) {
-  while (true) {
+  while (!stop.stop_requested()) {
     const Result<Attempt> attempt = acquire_or_renew(runtime_.call_within(options_.renew_deadline, stop));
     if (stop.stop_requested()) {
-      {
-        std::lock_guard lock(mutex_);
-        leading_ = false;
-      }
       if (attempt.ok() && *attempt == Attempt::kHeld && options_.release_on_stop) release({});
-      return error(Code::kCancelled, "stopped while contending");
+      break;
     }
     if (attempt.ok() && *attempt == Attempt::kHeld) return {};
     // Uneven pauses keep contenders from running into each other again and again.
@@ -92,6 +88,9 @@ Status LeaderElector::contend(std::stop_token stop) {
         std::chrono::duration<double, std::nano>(static_cast<double>(options_.retry_period.count()) * factor);
     STRAKE_CHECK_OK(runtime_.sleep(std::chrono::duration_cast<runtime::Duration>(pause), stop));
   }
+  std::lock_guard lock(mutex_);
+  leading_ = false;
+  return error(Code::kCancelled, "stopped while contending");
 }
 
 /// Leads until the lease is lost, run() is stopped or the body returns; true for the last.

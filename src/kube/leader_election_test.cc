@@ -7,6 +7,7 @@
 #include "base/simulation.h"
 #include "base/time.h"
 #include "kube/testing/fake_api.h"
+#include "kube/testing/run_for.h"
 
 namespace strake::kube::leader_election_test {
 
@@ -35,8 +36,7 @@ struct Candidate {
     callbacks.on_started = [&, name](std::stop_token stop) {
       throne.most = std::max(throne.most, ++throne.sitting);
       throne.reigns.push_back(name);
-      while (simulation.sleep(100ms, stop).ok()) {
-      }
+      (void)simulation.sleep(24h, stop);
       --throne.sitting;
     };
     callbacks.on_stopped = [this] { ++stopped; };
@@ -55,13 +55,10 @@ struct Candidate {
 struct World {
   explicit World(std::uint64_t seed) : simulation(seed), server(simulation), direct(server) {}
   void run_for(runtime::Duration duration) {
-    sim::RunLimits limits;
-    limits.virtual_time = duration;
-    (void)simulation.run(limits, [this] {
-      most_leaders =
-          std::max<int>(most_leaders, static_cast<int>(std::count_if(candidates.begin(), candidates.end(),
-                                                                     [](auto& c) { return c->elector->is_leader(); })));
-      return false;
+    testing::run_for(simulation, duration, [this] {
+      int leaders = 0;
+      for (const auto& candidate : candidates) leaders += candidate->elector->is_leader() ? 1 : 0;
+      most_leaders = std::max(most_leaders, leaders);
     });
   }
   Candidate& add(std::string name, bool release = true) {
@@ -206,12 +203,9 @@ TEST(LeaderElection, SaysWhenTheWorkDoesNotStopInTime) {
                         {.on_started = [&](std::stop_token) { (void)simulation.sleep(1h, {}); },
                          .on_overdue = [&] { overdue = simulation.now(); }});
   auto task = simulation.spawn("a", [&](std::stop_token stop) { (void)elector.run(stop); });
-  sim::RunLimits limits;
-  limits.virtual_time = 5s;
-  (void)simulation.run(limits);
+  testing::run_for(simulation, 5s);
   client.set_link(Link::kRefused);
-  limits.virtual_time = 30s;
-  (void)simulation.run(limits);
+  testing::run_for(simulation, 30s);
   ASSERT_TRUE(overdue.has_value());
   EXPECT_LE(overdue->time_since_epoch(), 5s + 15s);
 }

@@ -173,6 +173,14 @@ TEST(Render, GatesStayClosedUntilTheReleaseIsWholeAndOurs) {
   RenderInput foreign_config = input;
   foreign_config.configs[0].set_annotation(api::config_annotation::kGeneratedByController, "0.9");
   EXPECT_TRUE(closed(foreign_config));
+  RenderInput streams_ahead = input;
+  json::ensure(streams_ahead.controller_config->json(), {"spec", "baseOSContainerImage"}) = "os@sha256:b";
+  kube::Object streams(api::kOsImageStream, {"", "cluster"});
+  streams.set_annotation(api::config_annotation::kReleaseImageVersion, "1.0");
+  json::ensure(streams.json(), {"status"}) = from_text(
+      R"({"defaultStream":"s","availableStreams":[{"name":"s","osImage":"os@sha256:c","osExtensionsImage":"e@sha256:c"}]})");
+  streams_ahead.os_image_stream = streams;
+  EXPECT_TRUE(closed(streams_ahead));
   RenderInput incomplete = input;
   json::ensure(incomplete.controller_config->json(), {"status", "conditions"}) = json::Array{};
   EXPECT_TRUE(closed(incomplete));

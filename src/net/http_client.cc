@@ -329,8 +329,9 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
 
 Result<ResponseHead> HttpClient::Impl::call(const Request& original, bool decompress, const OnHead& on_head,
                                             const OnData& on_data, const CallOptions& call) {
-  if (!is_http_token(original.method))
+  if (!is_http_token(original.method)) {
     return error(Code::kInvalidArgument, "the HTTP method holds a character it must not");
+  }
   for (const Header& header : original.headers) STRAKE_CHECK_OK(validate(header));
   STRAKE_TRY(Url url, parse_url(original.url));
   if (!url.user.empty() || !url.password.empty()) {
@@ -391,8 +392,9 @@ HttpClient::~HttpClient() = default;
 
 Result<HttpClient> HttpClient::create(ClientOptions options) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialized != CURLE_OK)
+  if (initialized != CURLE_OK) {
     return error(Code::kInternal, "libcurl does not start: {}", curl_easy_strerror(initialized));
+  }
 
   auto impl = std::make_unique<Impl>();
   STRAKE_TRY(impl->trust, resolve_client_trust(options.ca_pem, options.ca_file, options.also_trust_system_roots));

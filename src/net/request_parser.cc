@@ -57,8 +57,9 @@ bool RequestParser::Impl::accept_head() {
 
   // RFC 9112 section 3.2: two Host fields, or none, may be seen differently by somebody between the client and us.
   const std::size_t hosts = request.headers.all("Host").size();
-  if (hosts > 1 || (hosts == 0 && !request.http_1_0))
+  if (hosts > 1 || (hosts == 0 && !request.http_1_0)) {
     return fail({400, "the request must have exactly one Host field"});
+  }
   const auto codings = request.headers.all("Transfer-Encoding");
   if (codings.size() > 1 || (codings.size() == 1 && !equal_ignoring_case(codings.front(), "chunked"))) {
     return fail({501, "the only transfer coding understood here is chunked"});
@@ -67,8 +68,9 @@ bool RequestParser::Impl::accept_head() {
     return fail({400, "a chunked request must be HTTP/1.1 and have no Content-Length"});
   }
   if (const auto expectation = request.headers.get("Expect")) {
-    if (!equal_ignoring_case(*expectation, "100-continue"))
+    if (!equal_ignoring_case(*expectation, "100-continue")) {
       return fail({417, "the only expectation met here is 100-continue"});
+    }
     expects_continue = !request.http_1_0;
   }
   auto target = parse_target(request.raw_target);

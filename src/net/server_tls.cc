@@ -73,8 +73,9 @@ Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& cert
   if (!client_ca_pem.empty()) {
     STRAKE_TRY_CONTEXT(tls->client_roots, parse_bundle(client_ca_pem), "client CA");
     for (const Certificate& root : tls->client_roots) {
-      if (SSL_CTX_add_client_CA(context, root.impl().handle.get()) != 1)
+      if (SSL_CTX_add_client_CA(context, root.impl().handle.get()) != 1) {
         return tls_setup_failed("naming the client CA");
+      }
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);  // asks, and is content with none
     SSL_CTX_set_cert_verify_callback(context, judge_later, nullptr);

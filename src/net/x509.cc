@@ -174,8 +174,9 @@ Result<Certificate> Certificate::from_pem(std::string_view pem) {
 }
 
 Result<Certificate> Certificate::from_der(std::string_view der) {
-  if (der.size() > kMaxPemBytes)
+  if (der.size() > kMaxPemBytes) {
     return error(Code::kExhausted, "the certificate is longer than {} bytes", kMaxPemBytes);
+  }
   const auto* data = reinterpret_cast<const unsigned char*>(der.data());
   X509Handle handle(d2i_X509(nullptr, &data, static_cast<long>(der.size())));
   if (!handle) return error(Code::kCorrupt, "not a DER certificate: {}", take_openssl_error());
@@ -223,8 +224,9 @@ Status verify_chain(const Certificate& leaf, std::span<const Certificate> interm
   const StoreHandle store(X509_STORE_new());
   const StoreContextHandle context(X509_STORE_CTX_new());
   const CertificateStack chain(sk_X509_new_null());
-  if (!store || !context || !chain)
+  if (!store || !context || !chain) {
     return error(Code::kInternal, "preparing to verify a certificate: {}", take_openssl_error());
+  }
   for (const Certificate& root : roots) {
     if (X509_STORE_add_cert(store.get(), root.impl().handle.get()) != 1) {
       return error(Code::kInternal, "adding a root certificate: {}", take_openssl_error());

@@ -62,8 +62,9 @@ Status add_constant_extension(X509* certificate, X509* issuer, int nid, const ch
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   const OpensslHandle<X509_EXTENSION, X509_EXTENSION_free> extension(
       X509V3_EXT_conf_nid(nullptr, &context, nid, value));
-  if (!extension || X509_add_ext(certificate, extension.get(), -1) != 1)
+  if (!extension || X509_add_ext(certificate, extension.get(), -1) != 1) {
     return issue_failed("adding a certificate extension");
+  }
   return {};
 }
 
@@ -139,8 +140,9 @@ Result<X509Handle> blank_certificate(const PrivateKey& subject_key, const Validi
 }
 
 Result<Certificate> sign_certificate(X509Handle certificate, const PrivateKey& key) {
-  if (X509_sign(certificate.get(), key.impl().handle.get(), EVP_sha256()) == 0)
+  if (X509_sign(certificate.get(), key.impl().handle.get(), EVP_sha256()) == 0) {
     return issue_failed("signing a certificate");
+  }
   return wrap_certificate(std::move(certificate));
 }
 

@@ -1,4 +1,5 @@
-// A file tree whose machine can lose power between any two changes: once the fence is down nothing reaches the disk any more.
+// A file tree whose machine can lose power between any two changes: once the fence is down nothing reaches the disk any
+// more.
 #pragma once
 
 #include <functional>
@@ -10,12 +11,14 @@ namespace strake::simulation {
 class FencedTree final : public FileTree {
  public:
   /// `before_change` is asked before every change; an error stops it without effect.
-  FencedTree(FileTree& disk, std::function<Status()> before_change) : disk_(disk), before_change_(std::move(before_change)) {}
+  FencedTree(FileTree& disk, std::function<Status()> before_change)
+      : disk_(disk), before_change_(std::move(before_change)) {}
 
   Result<std::optional<FileState>> read(const std::string& path) override { return disk_.read(path); }
   Result<std::vector<std::string>> list(const std::string& path) override { return disk_.list(path); }
 
-  Status write(const std::string& path, std::string_view contents, std::uint32_t mode, const FileOwner& owner) override {
+  Status write(const std::string& path, std::string_view contents, std::uint32_t mode,
+               const FileOwner& owner) override {
     STRAKE_CHECK_OK(before_change_());
     return disk_.write(path, contents, mode, owner);
   }

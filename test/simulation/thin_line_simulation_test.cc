@@ -1,4 +1,5 @@
-// The thin line from release to node, simulated over the real store: many seeds with faults and crashes, nothing may break.
+// The thin line from release to node, simulated over the real store: many seeds with faults and crashes, nothing may
+// break.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,9 +14,14 @@ constexpr std::uint64_t kSeeds = 500;
 
 /// Every kind that can happen here; lists of a small cluster have one page, so none of them expires half-way.
 std::map<std::string, std::uint64_t> fault_kinds(const apistore::FaultCounts& counts) {
-  return {{"conflicts", counts.conflicts},       {"lost requests", counts.lost_requests}, {"lost answers", counts.lost_answers},
-          {"slow calls", counts.slow_calls},     {"dropped streams", counts.watch_drops}, {"repeated events", counts.watch_repeats},
-          {"expired streams", counts.watch_expiries}, {"calls of dead processes", counts.fenced_calls}};
+  return {{"conflicts", counts.conflicts},
+          {"lost requests", counts.lost_requests},
+          {"lost answers", counts.lost_answers},
+          {"slow calls", counts.slow_calls},
+          {"dropped streams", counts.watch_drops},
+          {"repeated events", counts.watch_repeats},
+          {"expired streams", counts.watch_expiries},
+          {"calls of dead processes", counts.fenced_calls}};
 }
 
 std::string describe(const World& world, std::uint64_t seed) {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kVersion = "simulated";
 constexpr const char* kVisits = "example.com/visits";
-constexpr auto kSettleLimit = 2h;    // virtual
+constexpr auto kSettleLimit = 2h;      // virtual
 constexpr auto kCrashNoticed = 700ms;  // until the dead process is started anew
 
 }  // namespace
@@ -97,19 +97,22 @@ struct World::FaultyApi {
 
   FaultyApi(World& world, apistore::Caller caller, std::shared_ptr<apistore::Fence> fence)
       : store(*world.service_, std::move(caller)),
-        api(world.simulation_, store, world.fault_plan_, world.simulation_.random().next(), world.fault_counts_, std::move(fence)) {}
+        api(world.simulation_, store, world.fault_plan_, world.simulation_.random().next(), world.fault_counts_,
+            std::move(fence)) {}
 };
 
 std::unique_ptr<World::FaultyApi> World::faulty_api(apistore::Caller caller, std::shared_ptr<apistore::Fence> fence) {
   return std::make_unique<FaultyApi>(*this, std::move(caller), std::move(fence));
 }
 
-runtime::Task World::spawn_process(std::string name, std::function<void(std::shared_ptr<apistore::Fence>, std::stop_token)> body) {
+runtime::Task World::spawn_process(std::string name,
+                                   std::function<void(std::shared_ptr<apistore::Fence>, std::stop_token)> body) {
   return simulation_.spawn("init-" + name, [this, name, body = std::move(body)](std::stop_token stop) {
     int crashes_left = options_.crashes_per_process;
     while (!stop.stop_requested()) {
       auto fence = std::make_shared<apistore::Fence>();
-      if (crashes_left > 0 && simulation_.random().chance(0.8)) fence->crash_after_calls(1 + simulation_.random().below(120));
+      if (crashes_left > 0 && simulation_.random().chance(0.8))
+        fence->crash_after_calls(1 + simulation_.random().below(120));
       auto life = simulation_.spawn(name, [&](std::stop_token life_stop) { body(fence, life_stop); });
       while (!fence->down() && simulation_.sleep(kCrashNoticed, stop).ok()) {
       }
@@ -143,19 +146,21 @@ void World::spawn_machine(std::size_t index) {
   Machine& machine = *machines_.back();
   machine.name = fmt::format("node-{}", index);
   machine.role = index % 3 == 0 ? "master" : "worker";
-  tasks_.push_back(spawn_process(machine.name, [this, &machine](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
-    const apistore::Caller agent_caller{std::string(api::kAgentUserPrefix) + machine.name, {std::string(api::kAgentGroup)}};
-    const auto kubelet = faulty_api(apistore::Caller::system("kubelet"), fence);
-    const auto agent = faulty_api(agent_caller, fence);
-    FencedTree tree(machine.disk, [fence]() -> Status {
-      if (fence->admit()) return {};
-      return error(Code::kCancelled, "the machine lost power");
-    });
-    cmd::MachineOptions options;
-    options.identity = {machine.name, machine.role, ""};
-    options.boot_time = 30s;
-    cmd::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).run(stop);
-  }));
+  tasks_.push_back(
+      spawn_process(machine.name, [this, &machine](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
+        const apistore::Caller agent_caller{std::string(api::kAgentUserPrefix) + machine.name,
+                                            {std::string(api::kAgentGroup)}};
+        const auto kubelet = faulty_api(apistore::Caller::system("kubelet"), fence);
+        const auto agent = faulty_api(agent_caller, fence);
+        FencedTree tree(machine.disk, [fence]() -> Status {
+          if (fence->admit()) return {};
+          return error(Code::kCancelled, "the machine lost power");
+        });
+        cmd::MachineOptions options;
+        options.identity = {machine.name, machine.role, ""};
+        options.boot_time = 30s;
+        cmd::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).run(stop);
+      }));
 }
 
 /// Follows every node from the beginning of time, without faults: what it sees is what the store committed.
@@ -169,7 +174,8 @@ void World::spawn_observer() {
         violation("the observer's watch ended");
         return;
       }
-      if ((*event)->type == kube::WatchType::kAdded || (*event)->type == kube::WatchType::kModified) observe((*event)->object);
+      if ((*event)->type == kube::WatchType::kAdded || (*event)->type == kube::WatchType::kModified)
+        observe((*event)->object);
     }
   }));
 }
@@ -180,7 +186,8 @@ void World::observe(const kube::Object& node) {
   facts.pool = node.label("node-role.kubernetes.io/master") ? "master" : "worker";
   const std::string visits = node.annotation(kVisits).value_or("0");
   const std::int64_t count = std::stoll(visits);
-  if (count < facts.visits) violation(fmt::format("{}: a write of somebody else was lost ({} after {})", node.name(), count, facts.visits));
+  if (count < facts.visits)
+    violation(fmt::format("{}: a write of somebody else was lost ({} after {})", node.name(), count, facts.visits));
   facts.visits = count;
   if (facts.view.done() && !view.current_config.empty() && view.current_config != facts.view.current_config &&
       facts.view.desired_config == facts.view.current_config && view.desired_config != view.current_config) {
@@ -190,7 +197,8 @@ void World::observe(const kube::Object& node) {
   check_capacity(facts.pool);
 }
 
-/// At no revision may more nodes of a pool be in the middle of a change than maxUnavailable (1) allows; a node's first config is free.
+/// At no revision may more nodes of a pool be in the middle of a change than maxUnavailable (1) allows; a node's first
+/// config is free.
 void World::check_capacity(const std::string& pool) {
   std::string changing;
   int count = 0;
@@ -211,7 +219,8 @@ void World::spawn_neighbour() {
         std::int64_t& visits = neighbour_visits_[machine->name];
         const json::Value patch = json::Object{
             {"metadata", json::Object{{"annotations", json::Object{{kVisits, std::to_string(visits + 1)}}}}}};
-        if (admin_->patch(kube::core::kNode, {"", machine->name}, kube::PatchType::kMerge, patch, {}, {stop, {}}).ok()) ++visits;
+        if (admin_->patch(kube::core::kNode, {"", machine->name}, kube::PatchType::kMerge, patch, {}, {stop, {}}).ok())
+          ++visits;
         if (!simulation_.sleep(std::chrono::milliseconds(100 + simulation_.random().below(3000)), stop).ok()) return;
       }
     }
@@ -219,14 +228,15 @@ void World::spawn_neighbour() {
 }
 
 void World::publish(release::ReleasePayload payload) {
-  tasks_.push_back(spawn_process("publisher", [this, payload = std::move(payload)](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
-    const auto faulty = faulty_api(apistore::Caller::system("publisher"), fence);
-    while (!stop.stop_requested()) {
-      if (release::publish(faulty->api, payload, {kVersion, simulation_.wall_now()}, {stop, {}}).ok()) break;
-      if (!simulation_.sleep(2s, stop).ok()) return;
-    }
-    (void)simulation_.sleep(24h * 365, stop);
-  }));
+  tasks_.push_back(spawn_process(
+      "publisher", [this, payload = std::move(payload)](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
+        const auto faulty = faulty_api(apistore::Caller::system("publisher"), fence);
+        while (!stop.stop_requested()) {
+          if (release::publish(faulty->api, payload, {kVersion, simulation_.wall_now()}, {stop, {}}).ok()) break;
+          if (!simulation_.sleep(2s, stop).ok()) return;
+        }
+        (void)simulation_.sleep(24h * 365, stop);
+      }));
 }
 
 bool World::settled_on(const std::string& release) {
@@ -235,7 +245,8 @@ bool World::settled_on(const std::string& release) {
   std::set<std::string> targets;
   for (const kube::Object& pool : pools->items) {
     const api::MachineConfigPoolView view(pool.json());
-    if (view.target().empty() || view.reached() != view.target() || !api::condition_is_true(pool.json(), "Updated")) return false;
+    if (view.target().empty() || view.reached() != view.target() || !api::condition_is_true(pool.json(), "Updated"))
+      return false;
     const auto config = admin_->get(api::kMachineConfig, {"", view.target()}, {});
     if (!config.ok() || config->annotation(api::config_annotation::kReleaseImageVersion) != release) return false;
     if (view.counts().machines == 0) return false;
@@ -268,7 +279,8 @@ void World::check_settled(const std::string& release) {
     STRAKE_INVARIANT(wanted.ok());
     for (const auto& [path, entry] : *wanted) {
       const auto state = machine->disk.read(path);
-      if (!state.ok() || !*state || (*state)->contents != entry.contents) violation(fmt::format("{}: {} is not as its config says", machine->name, path));
+      if (!state.ok() || !*state || (*state)->contents != entry.contents)
+        violation(fmt::format("{}: {} is not as its config says", machine->name, path));
     }
     for (const auto& [path, state] : machine->disk.snapshot()) {
       const bool own = path.starts_with("/var/lib/strake/") || path.starts_with("/etc/machine-config-daemon/");
@@ -277,7 +289,8 @@ void World::check_settled(const std::string& release) {
     osbackend::SandboxBackend os(machine->disk);
     const auto status = os.status();
     STRAKE_INVARIANT(status.ok());
-    if (status->booted.image != json::find_string(config->json(), {"spec", "osImageURL"})) violation(machine->name + ": runs another OS image than its config says");
+    if (status->booted.image != json::find_string(config->json(), {"spec", "osImageURL"}))
+      violation(machine->name + ": runs another OS image than its config says");
     if (status->staged) violation(machine->name + ": something is still staged");
   }
 }
@@ -288,11 +301,13 @@ void World::run() {
   spawn_controllers();
   for (std::size_t i = 0; i < options_.nodes; ++i) spawn_machine(i);
   publish(sample_payload(release::SampleRelease::kA));
-  const std::string release_a(release::to_string(release::SampleRelease::kA)), release_b(release::to_string(release::SampleRelease::kB));
+  const std::string release_a(release::to_string(release::SampleRelease::kA)),
+      release_b(release::to_string(release::SampleRelease::kB));
   if (!run_until("release A on every node", [&] { return settled_on(release_a); })) return;
   check_settled(release_a);
   std::map<std::string, std::uint64_t> boots_before;
-  for (const auto& machine : machines_) boots_before[machine->name] = *osbackend::SandboxBackend(machine->disk).boot_count();
+  for (const auto& machine : machines_)
+    boots_before[machine->name] = *osbackend::SandboxBackend(machine->disk).boot_count();
   publish(sample_payload(release::SampleRelease::kB));
   if (!run_until("release B on every node", [&] { return settled_on(release_b); })) return;
   check_settled(release_b);
@@ -305,9 +320,14 @@ void World::run() {
   live.set_label(api::label::kRole, "worker");
   json::ensure(live.json(), {"spec", "config"}) = json::Object{
       {"ignition", json::Object{{"version", "3.5.0"}}},
-      {"storage", json::Object{{"files", json::Array{json::Object{{"path", "/etc/nmstate/openshift/net.yml"},
-                                                                    {"contents", json::Object{{"source", codec::encode_data_url("dns: {}\n")}}}}}}}}};
-  auto writer = simulation_.spawn("administrator", [&](std::stop_token stop) { STRAKE_INVARIANT(admin_->create(api::kMachineConfig, live, {}, {stop, {}}).ok()); });
+      {"storage",
+       json::Object{{"files", json::Array{json::Object{
+                                  {"path", "/etc/nmstate/openshift/net.yml"},
+                                  {"contents", json::Object{{"source", codec::encode_data_url("dns: {}\n")}}}}}}}}};
+  auto writer = simulation_.spawn("administrator", [&](std::stop_token stop) {
+    const auto created = admin_->create(api::kMachineConfig, live, {}, {stop, {}});
+    if (!created.ok()) violation("the administrator's write failed: " + created.error().to_string());
+  });
   const auto worker_has_live = [&] {
     const auto pool = admin_->get(api::kMachineConfigPool, {"", "worker"}, {});
     if (!pool.ok()) return false;

@@ -1,7 +1,8 @@
-// A small cluster in simulation: the real store in memory, the real controllers and agents, faults on every API, crashes anywhere.
+// A small cluster in simulation: the real store in memory, the real controllers and agents, faults on every API,
+// crashes anywhere.
 //
-// The world watches itself: an observer sees every change of every node in the order the store committed them and records broken
-// promises (`violations`) at once. At the end `check_settled` compares what is with what should be.
+// The world watches itself: an observer sees every change of every node in the order the store committed them and
+// records broken promises (`violations`) at once. At the end `check_settled` compares what is with what should be.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class World {
   explicit World(const WorldOptions& options);
   ~World();
 
-  /// Release A until it settles, then B and, in the middle of it, a change that needs no reboot; until everything settles.
+  /// Release A until it settles, then B and, in the middle of it, a change that needs no reboot; until everything
+  /// settles.
   void run();
 
   const std::vector<std::string>& violations() const { return violations_; }
@@ -51,7 +53,8 @@ class World {
   struct FaultyApi;
   std::unique_ptr<FaultyApi> faulty_api(apistore::Caller caller, std::shared_ptr<apistore::Fence> fence);
   /// Runs `body` again and again: each life has its own fence and ends by a crash the seed chooses, or never.
-  runtime::Task spawn_process(std::string name, std::function<void(std::shared_ptr<apistore::Fence>, std::stop_token)> body);
+  runtime::Task spawn_process(std::string name,
+                              std::function<void(std::shared_ptr<apistore::Fence>, std::stop_token)> body);
   void spawn_controllers();
   void spawn_machine(std::size_t index);
   void spawn_observer();

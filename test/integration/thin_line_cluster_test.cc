@@ -1,0 +1,97 @@
+// The thin line on a real kube-apiserver: the same controllers, agents and sample job as on the embedded store.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cmd/sample_job.h"
+#include "cmd/sandbox_machine.h"
+#include "kube/cluster_access.h"
+#include "kube/https_api.h"
+#include "machineconfig/render_controller.h"
+#include "rollout/rollout_controller.h"
+#include "support/servers.h"
+#include "support/temp_dir.h"
+
+namespace strake::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kNodes = 6;
+
+std::unique_ptr<kube::HttpsApi> api_for(runtime::Runtime& runtime, const std::filesystem::path& kubeconfig) {
+  const auto config = kube::load_kubeconfig(kube::kubeconfig_locations(kubeconfig));
+  EXPECT_TRUE(config.ok());
+  auto access = kube::resolve_access(*config);
+  EXPECT_TRUE(access.ok()) << (access.ok() ? "" : access.error().to_string());
+  auto api = kube::HttpsApi::create(runtime, *std::move(access));
+  EXPECT_TRUE(api.ok());
+  return *std::move(api);
+}
+
+TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
+  const auto started = shared_cluster();
+  ASSERT_TRUE(started.ok()) << started.error().to_string();
+  KubeCluster& cluster = **started;
+  const std::filesystem::path deploy = std::filesystem::path(STRAKE_SOURCE_DIR) / "deploy";
+  for (const char* folder : {"crds", "rbac"}) {
+    const auto applied = cluster.kubectl({.arguments = {"apply", "--server-side", "-f", (deploy / folder).string()}});
+    ASSERT_TRUE(applied.ok()) << applied.error().to_string();
+    ASSERT_EQ(applied->exit.exit_code, 0) << applied->stderr_bytes;
+  }
+  const auto waited = cluster.kubectl(
+      {.arguments = {"wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"}, .timeout = 90s});
+  ASSERT_TRUE(waited.ok() && waited->exit.exit_code == 0);
+  for (const char* name : {"openshift-machine-config-operator", "openshift-machine-api"}) {
+    (void)cluster.kubectl({.arguments = {"create", "namespace", name}});
+  }
+
+  runtime::ThreadRuntime runtime;
+  const auto admin = api_for(runtime, cluster.kubeconfig());
+  machineconfig::RenderController render(runtime, *admin, "test");
+  rollout::RolloutController rollout(runtime, *admin);
+  render.start();
+  rollout.start();
+
+  struct Hosted {
+    std::unique_ptr<TempDir> folder;
+    std::unique_ptr<DirectoryTree> tree;
+    std::unique_ptr<kube::HttpsApi> agent_api;
+    std::unique_ptr<cmd::SandboxMachine> machine;
+    runtime::Task task;
+  };
+  std::vector<Hosted> machines;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    Hosted hosted;
+    cmd::MachineOptions options;
+    options.identity.role = i % 3 == 0 ? "master" : "worker";
+    options.identity.name = fmt::format("{}-{}", options.identity.role, i);
+    options.boot_time = 200ms;
+    const auto kubeconfig = cluster.client_kubeconfig("strake:agent:" + options.identity.name, {"strake:agents"});
+    ASSERT_TRUE(kubeconfig.ok()) << kubeconfig.error().to_string();
+    hosted.folder = std::make_unique<TempDir>();
+    hosted.tree = std::make_unique<DirectoryTree>(hosted.folder->path(), false);
+    hosted.agent_api = api_for(runtime, *kubeconfig);
+    hosted.machine = std::make_unique<cmd::SandboxMachine>(runtime, *admin, *hosted.agent_api, *hosted.tree, options);
+    hosted.task = runtime.spawn("node", [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
+    machines.push_back(std::move(hosted));
+  }
+
+  TempDir work;
+  cmd::SampleJobOptions job;
+  job.work_dir = work.path();
+  job.nodes = kNodes;
+  job.version = "test";
+  job.limit = 2min;
+  std::string log;
+  job.print = [&](const std::string& line) { log += line + "\n"; };
+  const Status finished = cmd::run_sample_job(runtime, *admin, job, {});
+  EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.error().to_string()) << "\n" << log;
+  for (Hosted& hosted : machines) hosted.task.request_stop();
+  machines.clear();
+  rollout.stop();
+  render.stop();
+}
+
+}  // namespace
+}  // namespace strake::test

@@ -1,0 +1,134 @@
+// `strake up` as a user runs it: the real program, real folders, killed at any moment.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/fd.h"
+#include "base/subprocess.h"
+#include "support/temp_dir.h"
+
+namespace strake::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+Command strake_command(std::vector<std::string> arguments) {
+  Command command;
+  command.argv = {STRAKE_PROGRAM};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.timeout = 120s;
+  return command;
+}
+
+ProcessOutput run_strake(std::vector<std::string> arguments) {
+  auto output = run(strake_command(std::move(arguments)));
+  EXPECT_TRUE(output.ok()) << (output.ok() ? "" : output.error().to_string());
+  return output.ok() ? *std::move(output) : ProcessOutput{};
+}
+
+std::vector<std::string> once(const TempDir& state) {
+  return {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes", "6", "--once"};
+}
+
+/// Every file below the nodes' folders but those that count boots or carry times.
+std::map<std::string, std::string> node_files(const std::filesystem::path& state) {
+  std::map<std::string, std::string> files;
+  const std::filesystem::path nodes = state / "nodes";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(nodes)) {
+    const std::string path = std::filesystem::relative(entry.path(), nodes).string();
+    if (path.find("var/lib/strake/") != std::string::npos || path.find("currentconfig") != std::string::npos) continue;
+    if (entry.is_symlink()) {
+      files[path] = "-> " + std::filesystem::read_symlink(entry.path()).string();
+    } else if (entry.is_regular_file()) {
+      files[path] = *read_file(entry.path(), 1 << 20);
+    }
+  }
+  return files;
+}
+
+TEST(Up, OnceTakesBothReleasesThroughTheCluster) {
+  TempDir state;
+  const ProcessOutput output = run_strake(once(state));
+  EXPECT_EQ(output.exit.exit_code, 0) << output.stdout_bytes << output.stderr_bytes;
+  EXPECT_NE(output.stdout_bytes.find("All 6 nodes and 2 pools ended as planned."), std::string::npos)
+      << output.stdout_bytes;
+  EXPECT_NE(output.stdout_bytes.find("kernel argument mitigations=auto added"), std::string::npos);
+  EXPECT_NE(output.stdout_bytes.find("1 current, 1 behind, 0 skipped"), std::string::npos);
+}
+
+TEST(Up, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
+  TempDir undisturbed, disturbed;
+  ASSERT_EQ(run_strake(once(undisturbed)).exit.exit_code, 0);
+  // Moments spread over the whole job, from the first write to the last reboot.
+  for (int kill = 1; kill <= 12; ++kill) {
+    auto child = ChildProcess::start(strake_command(once(disturbed)));
+    ASSERT_TRUE(child.ok()) << child.error().to_string();
+    (void)child->wait_exit(std::chrono::milliseconds(150 * kill));
+    child->kill_now();
+  }
+  const ProcessOutput output = run_strake(once(disturbed));
+  EXPECT_EQ(output.exit.exit_code, 0) << output.stdout_bytes << output.stderr_bytes;
+  EXPECT_EQ(node_files(disturbed / "s"), node_files(undisturbed / "s"));
+}
+
+TEST(Up, ASecondProcessOnTheSameFolderIsRefusedAndNamesTheHolder) {
+  TempDir state;
+  auto holder =
+      ChildProcess::start(strake_command({"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0"}));
+  ASSERT_TRUE(holder.ok());
+  for (int i = 0; i < 100 && !std::filesystem::exists(state / "s" / "kubeconfig"); ++i) (void)holder->wait_exit(50ms);
+  const ProcessOutput output = run_strake({"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(output.exit.exit_code, 3);
+  EXPECT_NE(output.stderr_bytes.find((state / "s").string()), std::string::npos) << output.stderr_bytes;
+  EXPECT_NE(output.stderr_bytes.find(std::to_string(holder->pid())), std::string::npos) << output.stderr_bytes;
+}
+
+TEST(Up, ADamagedDatabaseIsRefusedAndLeftAsItIs) {
+  TempDir state;
+  std::filesystem::create_directories(state / "s" / "db");
+  const auto probe = run_strake(once(state));
+  ASSERT_EQ(probe.exit.exit_code, 0);
+  std::filesystem::path database;
+  for (const auto& entry : std::filesystem::directory_iterator(state / "s" / "db")) {
+    if (entry.path().extension() == ".db" || entry.path().extension() == ".sqlite") database = entry.path();
+  }
+  ASSERT_FALSE(database.empty());
+  const std::string damaged(4096, 'x');
+  std::ofstream(database, std::ios::binary | std::ios::trunc) << damaged;
+  const ProcessOutput output = run_strake(once(state));
+  EXPECT_EQ(output.exit.exit_code, 1);
+  EXPECT_NE(output.stderr_bytes.find(database.parent_path().parent_path().string()), std::string::npos)
+      << output.stderr_bytes;
+  EXPECT_EQ(*read_file(database, 1 << 20), damaged);
+}
+
+TEST(Up, BadInputIsNamedAndEndsWithOne) {
+  TempDir state;
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string message;
+  };
+  std::ofstream(state / "file") << "not a folder";
+  const Case cases[] = {
+      {{"up", "--nodes", "many"}, "--nodes many"},
+      {{"up", "--state", (state / "s").string(), "--listen", "nowhere"}, "--listen nowhere"},
+      {{"up", "--state", (state / "file").string(), "--listen", "127.0.0.1:0"}, "choose another with --state"},
+      {{"up", "--once", "--state", (state / "s").string()}, "--nodes 6"},
+      {{"release", "apply", (state / "no-such").string(), "--kubeconfig", (state / "none").string()},
+       (state / "none").string()},
+      {{"plan", "-o", "xml"}, "-o xml"},
+      {{"agent", "--node", "n"}, "--root DIR is missing"},
+  };
+  for (const Case& test : cases) {
+    const ProcessOutput output = run_strake(test.arguments);
+    EXPECT_EQ(output.exit.exit_code, 1) << test.message << "\n" << output.stderr_bytes;
+    EXPECT_NE(output.stderr_bytes.find(test.message), std::string::npos) << output.stderr_bytes;
+  }
+  EXPECT_EQ(run_strake({"frobnicate"}).exit.exit_code, 1);
+  EXPECT_EQ(run_strake({"--help"}).exit.exit_code, 0);
+}
+
+}  // namespace
+}  // namespace strake::test
