@@ -115,6 +115,10 @@ Status set_size_limit(sqlite::Connection& connection, std::uint64_t max_bytes) {
 
 constexpr const char* kConnectionSettings =
     "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536;";
+// Readers share the kernel's copy of the file instead of keeping one each.
+constexpr const char* kReaderSettings =
+    "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-8192;"
+    "PRAGMA mmap_size=2147418112;";
 
 }  // namespace
 
@@ -150,7 +154,7 @@ Result<std::unique_ptr<sqlite::Connection>> open_memory_database(std::uint64_t m
 
 Result<std::unique_ptr<sqlite::Connection>> open_database_reader(const std::filesystem::path& path) {
   STRAKE_TRY(auto connection, sqlite::Connection::open(path, sqlite::Mode::kReadOnly));
-  STRAKE_CHECK_OK(connection->execute(kConnectionSettings));
+  STRAKE_CHECK_OK(connection->execute(kReaderSettings));
   return connection;
 }
 

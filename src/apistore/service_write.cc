@@ -13,7 +13,6 @@ namespace {
 
 constexpr int kNameAttempts = 8;      // generated names that may collide before the client is told
 constexpr int kCommitAttempts = 100;  // lost races before the client is told
-constexpr std::size_t kNameSuffixBytes = 5;
 
 Error unsupported_patch(std::string_view supported) {
   return error(Code::kUnsupported,
@@ -84,33 +83,38 @@ Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& res
   if (at.kind->namespaced && actual_ns.empty()) return bad_request("an empty namespace may not be set during creation");
   STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, asked_name, ""));
 
-  for (int attempt = 1; true; ++attempt) {
-    WriteRequest rules = write_request(request, at, options);
-    STRAKE_TRY(const std::string name, wanted_name(rules, object, runtime_.random().name_suffix(kNameSuffixBytes)));
+  const bool generates =
+      asked_name.empty() && !json::find_string(object, {"metadata", "generateName"}).value_or("").empty();
+  WriteRequest rules = write_request(request, at, options);
+  NewIdentity identity{actual_ns, asked_name, runtime_.random().uuid()};
+  std::optional<json::Value> prepared;
+  for (int attempt = 1; attempt <= kCommitAttempts; ++attempt) {
     Mutation mutation;
     if (at.kind->namespaced) {
-      STRAKE_TRY(mutation.also_unchanged, open_namespace(request, at, actual_ns, name));
+      STRAKE_TRY(mutation.also_unchanged, open_namespace(request, at, actual_ns, asked_name));
     }
-    const NewIdentity identity{actual_ns, name, runtime_.random().uuid()};
-    STRAKE_TRY(json::Value prepared, prepare_create(rules, object, identity));
-    STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, name, "", nullptr, &prepared));
-
-    mutation.key = {at.kind->qualified_name(), actual_ns, name};
+    if (!prepared) {
+      if (generates) identity.name = generated_name(object, runtime_.random());
+      STRAKE_TRY(prepared, prepare_create(rules, generates ? object : std::move(object), identity));
+      STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, identity.name, "", nullptr, &*prepared));
+    }
+    mutation.key = {at.kind->qualified_name(), actual_ns, identity.name};
     mutation.uid = identity.uid;
-    mutation.text = encode_object(prepared, at.kind->api_version(at.kind->storage()));
-    STRAKE_CHECK_OK(check_size(request, at, mutation, name));
-    STRAKE_TRY(const std::optional<Row> present, options.dry_run ? store_->get(mutation.key) : std::optional<Row>());
-    if (options.dry_run && !present) return ObjectAnswer{json::write(prepared), std::move(prepared)};
+    mutation.text = encode_object(*prepared, at.kind->api_version(at.kind->storage()));
+    STRAKE_CHECK_OK(check_size(request, at, mutation, identity.name));
     if (!options.dry_run) {
       STRAKE_TRY(std::optional<Row> written, commit(mutation));
-      if (written) return answer(at, std::move(prepared), *std::move(written));
-      STRAKE_TRY(const std::optional<Row> in_the_way, store_->get(mutation.key));
-      // Nobody has the name: the namespace changed while we looked, or the other was removed at once. Either way:
-      // again.
-      if (!in_the_way && attempt < kCommitAttempts) continue;
+      if (written) return answer(at, *std::move(prepared), *std::move(written));
     }
-    if (!asked_name.empty() || attempt >= kNameAttempts) return already_exists(at.kind->subject(name), request.details);
+    STRAKE_TRY(const std::optional<Row> in_the_way, store_->get(mutation.key));
+    if (!in_the_way) {
+      if (options.dry_run) return ObjectAnswer{json::write(*prepared), *std::move(prepared)};
+      continue;  // the namespace changed while we looked, or the other object is gone again
+    }
+    if (!generates || attempt >= kNameAttempts) break;
+    prepared.reset();
   }
+  return already_exists(at.kind->subject(identity.name), request.details);
 }
 
 Result<ObjectAnswer> Service::modify(Request& request, const Target& at, const kube::ObjectKey& key,

@@ -136,6 +136,11 @@ Result<Statement*> Connection::statement(const char* sql) {
   return kept.get();
 }
 
+Status Connection::run(const char* sql) {
+  STRAKE_TRY(Statement* const prepared, statement(sql));
+  return prepared->run();
+}
+
 Result<std::int64_t> Connection::query_integer(const std::string& sql) {
   sqlite3_stmt* handle = nullptr;
   const int result = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &handle, nullptr);

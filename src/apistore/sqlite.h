@@ -64,6 +64,8 @@ class Connection {
   /// Prepared once, kept for the life of the connection. `sql` is identified by its address: give a literal or a
   /// constant.
   Result<Statement*> statement(const char* sql);
+  /// A statement without parameters and rows, prepared once like statement().
+  Status run(const char* sql);
   /// The first column of the first row, as a number or text.
   Result<std::int64_t> query_integer(const std::string& sql);
   Result<std::string> query_text(const std::string& sql);

@@ -19,10 +19,10 @@ struct Store::Pending {
   const Function* function = nullptr;
   Status status;
   bool done = false;
+  runtime::Condition* turn = nullptr;  ///< set while its caller waits
 };
 
-Store::Store(runtime::Runtime& runtime, StoreOptions options)
-    : runtime_(runtime), options_(std::move(options)), turn_(runtime) {}
+Store::Store(runtime::Runtime& runtime, StoreOptions options) : runtime_(runtime), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptions options) {
   std::unique_ptr<Store> store(new Store(runtime, std::move(options)));
@@ -68,8 +68,12 @@ Status Store::write(const Function& function) {
     queue_.push_back(&own);
     while (!own.done) {
       if (led_) {
-        // Cannot be abandoned: the leader may be running the function. It ends with the commit under way.
-        static_cast<void>(turn_.wait(lock, {}, [&] { return own.done || !led_; }));
+        // Cannot be abandoned: the leader may be running the function. It ends with the commit under way. Each waits
+        // for itself: the leader wakes those it answers and the next leader, nobody else.
+        runtime::Condition turn(runtime_);
+        own.turn = &turn;
+        static_cast<void>(turn.wait(lock, {}, [&] { return own.done || !led_; }));
+        own.turn = nullptr;
       } else {
         lead(lock, callbacks);
       }
@@ -109,9 +113,10 @@ void Store::lead(std::unique_lock<std::mutex>& lock, std::vector<std::function<v
   for (Pending* const pending : batch) {
     if (pending->status.ok()) ++stats_.functions;
     pending->done = true;
+    if (pending->turn != nullptr) pending->turn->notify_all();
   }
   led_ = false;
-  turn_.notify_all();
+  if (!queue_.empty() && queue_.front()->turn != nullptr) queue_.front()->turn->notify_all();
 }
 
 Status Store::run_together(const std::vector<Pending*>& batch, std::vector<StoreEventPtr>& events) {
@@ -119,7 +124,7 @@ Status Store::run_together(const std::vector<Pending*>& batch, std::vector<Store
   Txn txn(*writer_, events.empty() ? revision_ : events.back()->revision);
   Status done = run_transaction(batch, txn);
   if (!done.ok()) {
-    if (writer_->in_transaction()) static_cast<void>(writer_->execute("ROLLBACK"));
+    if (writer_->in_transaction()) static_cast<void>(writer_->run("ROLLBACK"));
     return std::move(done).context("committing to the store");
   }
   events.insert(events.end(), std::make_move_iterator(txn.events_.begin()), std::make_move_iterator(txn.events_.end()));
@@ -127,7 +132,7 @@ Status Store::run_together(const std::vector<Pending*>& batch, std::vector<Store
 }
 
 Status Store::run_transaction(const std::vector<Pending*>& batch, Txn& txn) {
-  STRAKE_CHECK_OK(writer_->execute("BEGIN IMMEDIATE"));
+  STRAKE_CHECK_OK(writer_->run("BEGIN IMMEDIATE"));
   bool keep = false;
   for (Pending* const pending : batch) {
     pending->status = (*pending->function)(txn);
@@ -140,9 +145,9 @@ Status Store::run_transaction(const std::vector<Pending*>& batch, Txn& txn) {
     STRAKE_CHECK_OK(txn.end_function(pending->status.ok()));
     keep = keep || (wrote && pending->status.ok());
   }
-  if (!keep) return writer_->execute("ROLLBACK");
+  if (!keep) return writer_->run("ROLLBACK");
   STRAKE_CHECK_OK(write_meta(*writer_, "revision", txn.revision_));
-  return writer_->execute("COMMIT");
+  return writer_->run("COMMIT");
 }
 
 Result<std::optional<Row>> Store::get(const StoreKey& key) {
@@ -281,7 +286,7 @@ Result<bool> Txn::changed_since(Revision revision, const std::string& resource, 
 
 Status Txn::before_write() {
   if (in_savepoint_) return {};
-  STRAKE_CHECK_OK(connection_.execute("SAVEPOINT function"));
+  STRAKE_CHECK_OK(connection_.run("SAVEPOINT function"));
   in_savepoint_ = true;
   savepoint_revision_ = revision_;
   savepoint_events_ = events_.size();
@@ -291,10 +296,11 @@ Status Txn::before_write() {
 Status Txn::end_function(bool keep) {
   if (!in_savepoint_) return {};
   in_savepoint_ = false;
-  if (keep) return connection_.execute("RELEASE function");
+  if (keep) return connection_.run("RELEASE function");
   revision_ = savepoint_revision_;
   events_.resize(savepoint_events_);
-  return connection_.execute("ROLLBACK TO function; RELEASE function");
+  STRAKE_CHECK_OK(connection_.run("ROLLBACK TO function"));
+  return connection_.run("RELEASE function");
 }
 
 Result<Row> Txn::put(const StoreKey& key, std::string_view uid, const RevisionedText& text) {

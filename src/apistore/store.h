@@ -145,7 +145,6 @@ class Store {
   std::unique_ptr<EventLog> events_;
 
   mutable std::mutex mutex_;
-  runtime::Condition turn_;
   std::deque<Pending*> queue_;
   bool led_ = false;
   Revision revision_ = 0;

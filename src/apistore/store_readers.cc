@@ -59,10 +59,10 @@ Status StoreReaders::read(const std::function<Status(sqlite::Connection&)>& use)
     return use(*shared_);
   }
   STRAKE_TRY(auto connection, acquire());
-  Status done = connection->execute("BEGIN");
+  Status done = connection->run("BEGIN");
   if (done.ok()) {
     done = use(*connection);
-    const Status ended = connection->execute("ROLLBACK");
+    const Status ended = connection->run("ROLLBACK");
     if (done.ok() && !ended.ok()) done = ended;
   }
   {

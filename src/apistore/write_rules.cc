@@ -12,7 +12,8 @@ namespace strake::apistore {
 
 namespace {
 
-constexpr std::size_t kMaxGeneratedPrefixBytes = 58;  // leaves room for the suffix in a label
+constexpr std::size_t kNameSuffixBytes = 5;
+constexpr std::size_t kMaxGeneratedPrefixBytes = 63 - kNameSuffixBytes;  // together they fit a label
 
 std::string text_at(const json::Value& object, std::initializer_list<std::string_view> path) {
   return json::find_string(object, path).value_or("");
@@ -164,19 +165,20 @@ Status check_immutable_metadata(WriteRequest& request, const json::Value& old, j
 
 }  // namespace
 
-Result<std::string> wanted_name(WriteRequest& request, const json::Value& object, std::string_view suffix) {
-  const std::string name = text_at(object, {"metadata", "name"});
-  if (!name.empty()) return name;
-  const std::string prefix = text_at(object, {"metadata", "generateName"});
-  if (!prefix.empty()) return prefix.substr(0, kMaxGeneratedPrefixBytes) + std::string(suffix);
-  return invalid_object(request.kind.subject(""),
-                        {FieldProblem::required("metadata.name", "name or generateName is required")}, request.details);
+std::string generated_name(const json::Value& object, Random& random) {
+  return text_at(object, {"metadata", "generateName"}).substr(0, kMaxGeneratedPrefixBytes) +
+         random.name_suffix(kNameSuffixBytes);
 }
 
 Result<json::Value> prepare_create(WriteRequest& request, json::Value object, const NewIdentity& identity) {
   STRAKE_CHECK_OK(decode(request, object));
   if (!text_at(object, {"metadata", "resourceVersion"}).empty()) {
     return bad_request("resourceVersion should not be set on objects to be created");
+  }
+  if (identity.name.empty()) {
+    return invalid_object(request.kind.subject(""),
+                          {FieldProblem::required("metadata.name", "name or generateName is required")},
+                          request.details);
   }
   json::Object& metadata = metadata_of(object);
   for (const std::string_view name :

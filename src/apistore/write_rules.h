@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apistore/registry.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "codec/json.h"
 #include "kube/api_error.h"
@@ -30,9 +31,8 @@ struct NewIdentity {
   std::string uid;
 };
 
-/// The name the object asks for: its own, or generateName with a suffix from `suffix`. kInvalidArgument when it asks
-/// for none.
-Result<std::string> wanted_name(WriteRequest& request, const json::Value& object, std::string_view suffix);
+/// A name for an object that has only metadata.generateName.
+std::string generated_name(const json::Value& object, Random& random);
 
 /// The object as it will be stored, without resourceVersion.
 Result<json::Value> prepare_create(WriteRequest& request, json::Value object, const NewIdentity& identity);

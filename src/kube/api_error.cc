@@ -165,6 +165,7 @@ Error error_from_status(int http_code, const json::Value& status) {
   }
 
   Error error(code, clip_utf8(message, kMaxStatusMessageBytes));
+  // In place: `error = std::move(error).with_...()` would move the error onto itself.
   if (!reason.empty()) (void)std::move(error).with_reason(reason);
   if (const auto seconds = json::find_int(status, {"details", "retryAfterSeconds"}); seconds && *seconds > 0) {
     (void)std::move(error).with_retry_after(std::chrono::seconds(std::min(*seconds, kMaxRetryAfterSeconds)));
