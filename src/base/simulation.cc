@@ -21,6 +21,7 @@ struct Simulation::TaskState {
   bool done = false;
   std::optional<TimePoint> wake_at;
   std::stop_source stop;
+  std::vector<TaskState*> joiners;  ///< tasks that wait for the end of this one
   std::binary_semaphore baton{0};
   std::binary_semaphore scheduler_baton{0};
   std::thread thread;
@@ -60,8 +61,12 @@ class Simulation::SimTask final : public runtime::Task::Impl {
     if (current_sim_task == nullptr) {
       simulation_.run_until_done(*state_);
     } else {
-      // Waking at every step until the other is done keeps joins free of bookkeeping; they are rare.
-      while (!state_->done) simulation_.yield("join");
+      while (!state_->done) {
+        current_sim_task->can_run = false;
+        current_sim_task->where = "join";
+        state_->joiners.push_back(current_sim_task);
+        simulation_.switch_to_scheduler();
+      }
     }
     if (state_->thread.joinable()) state_->thread.join();
   }
@@ -110,8 +115,8 @@ Simulation::Simulation(std::uint64_t seed) : schedule_random_(seed), task_random
   pin_to_one_cpu();
 }
 
-/// Only one task runs at a time, so a second processor helps nobody: passing the baton across processors costs many times as much.
-/// Tasks inherit the driver's processor. Where this is not allowed the simulation is merely slower.
+/// Only one task runs at a time, so a second processor helps nobody: passing the baton across processors costs many
+/// times as much. Tasks inherit the driver's processor. Where this is not allowed the simulation is merely slower.
 void Simulation::pin_to_one_cpu() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -161,6 +166,7 @@ runtime::Task Simulation::spawn(std::string name, std::function<void(std::stop_t
     current_sim_task = state.get();
     body(state->stop.get_token());
     state->done = true;
+    for (TaskState* joiner : state->joiners) joiner->can_run = true;
     state->scheduler_baton.release();
   });
   tasks_.push_back(state);

@@ -126,6 +126,19 @@ TEST(Simulation, StopEndsAWaitAtOnce) {
   EXPECT_EQ(simulation.now().time_since_epoch(), 1s);
 }
 
+TEST(Simulation, JoiningATaskLetsTimePass) {
+  sim::Simulation simulation(5);
+  bool joined = false;
+  auto parent = simulation.spawn("parent", [&](std::stop_token) {
+    auto child = simulation.spawn("child", [&](std::stop_token) { (void)simulation.sleep(1h, {}); });
+    child.join();
+    joined = true;
+  });
+  EXPECT_EQ(simulation.run(), sim::RunEnd::kAllDone);
+  EXPECT_TRUE(joined);
+  EXPECT_EQ(simulation.now().time_since_epoch(), 1h);
+}
+
 TEST(Simulation, ATaskThatCanNeverRunAgainIsReported) {
   sim::Simulation simulation(3);
   runtime::Queue<int> queue(simulation);

@@ -14,20 +14,16 @@
 
 namespace strake::cmd {
 
-namespace {
-
-/// A sandboxed machine with all it needs, in the order in which it may be taken apart.
-struct HostedMachine {
-  std::unique_ptr<apistore::InProcessApi> kubelet_api;
-  std::unique_ptr<apistore::InProcessApi> agent_api;
-  std::unique_ptr<DirectoryTree> tree;
-  std::unique_ptr<SandboxMachine> machine;
-  runtime::Task task;
-};
-
-}  // namespace
-
 struct ControlPlane::Impl {
+  /// A sandboxed machine with all it needs, in the order in which it may be taken apart.
+  struct HostedMachine {
+    std::unique_ptr<apistore::InProcessApi> kubelet_api;
+    std::unique_ptr<apistore::InProcessApi> agent_api;
+    std::unique_ptr<DirectoryTree> tree;
+    std::unique_ptr<SandboxMachine> machine;
+    runtime::Task task;
+  };
+
   runtime::Runtime& runtime;
   ControlPlaneOptions options;
   std::shared_ptr<const apistore::Registry> registry;
@@ -40,7 +36,8 @@ struct ControlPlane::Impl {
   std::vector<HostedMachine> machines;
   bool stopped = false;
 
-  Impl(runtime::Runtime& in_runtime, const ControlPlaneOptions& in_options) : runtime(in_runtime), options(in_options) {}
+  Impl(runtime::Runtime& in_runtime, const ControlPlaneOptions& in_options)
+      : runtime(in_runtime), options(in_options) {}
 
   Status open_service();
   Status serve();
@@ -55,11 +52,13 @@ Status ControlPlane::Impl::open_service() {
   std::error_code failure;
   std::filesystem::create_directories(service_options.store.directory, failure);
   if (failure) {
-    return error(Code::kIo, "the state folder {} cannot be used: {}; choose another with --state", options.state.string(), failure.message());
+    return error(Code::kIo, "the state folder {} cannot be used: {}; choose another with --state",
+                 options.state.string(), failure.message());
   }
   auto opened = apistore::Service::open(runtime, registry, service_options);
   if (!opened.ok() && opened.error().reason() == "Locked") return std::move(opened).error().with_reason("Blocked");
-  if (!opened.ok()) return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));
+  if (!opened.ok())
+    return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));
   service = *std::move(opened);
   return {};
 }
@@ -75,7 +74,8 @@ Status ControlPlane::Impl::serve() {
   server_options.address = options.listen.substr(0, colon);
   server_options.state_directory = options.state;
   server_options.program_version = kVersion;
-  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}", options.listen);
+  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}",
+                     options.listen);
   STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
   if (!options.kubeconfig_copy.empty()) {
     STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.kubeconfig_copy));
@@ -97,13 +97,16 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   hosted.agent_api = std::make_unique<apistore::InProcessApi>(
       *service, apistore::Caller{std::string(api::kAgentUserPrefix) + name, {std::string(api::kAgentGroup)}});
   hosted.tree = std::make_unique<DirectoryTree>(root, false);
-  hosted.machine = std::make_unique<SandboxMachine>(runtime, *hosted.kubelet_api, *hosted.agent_api, *hosted.tree, machine_options);
-  hosted.task = runtime.spawn("node-" + name, [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
+  hosted.machine =
+      std::make_unique<SandboxMachine>(runtime, *hosted.kubelet_api, *hosted.agent_api, *hosted.tree, machine_options);
+  hosted.task =
+      runtime.spawn("node-" + name, [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
   machines.push_back(std::move(hosted));
   return {};
 }
 
-Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runtime, const ControlPlaneOptions& options) {
+Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runtime,
+                                                          const ControlPlaneOptions& options) {
   auto impl = std::make_unique<Impl>(runtime, options);
   STRAKE_CHECK_OK(impl->open_service());
   STRAKE_CHECK_OK(impl->serve());
@@ -124,7 +127,7 @@ ControlPlane::~ControlPlane() { stop(); }
 
 void ControlPlane::stop() {
   if (std::exchange(impl_->stopped, true)) return;
-  for (HostedMachine& hosted : impl_->machines) hosted.task.request_stop();
+  for (Impl::HostedMachine& hosted : impl_->machines) hosted.task.request_stop();
   impl_->machines.clear();
   impl_->rollout->stop();
   impl_->render->stop();

@@ -39,29 +39,33 @@ void print_line(const std::string& line) {
 }
 
 void print_what_to_try(const ControlPlane& control_plane) {
-  print_line(fmt::format("\nThe control plane is at {}. In another terminal:\n"
-                         "  export KUBECONFIG={}\n"
-                         "  kubectl get nodes,machineconfigpools\n"
-                         "  kubectl get machineconfigs\n"
-                         "  strake plan\n"
-                         "  strake bootimage check\n"
-                         "Stop it with Ctrl-C; `strake up` on the same folder goes on where it was.",
-                         control_plane.url(), control_plane.kubeconfig().string()));
+  print_line(
+      fmt::format("\nThe control plane is at {}. In another terminal:\n"
+                  "  export KUBECONFIG={}\n"
+                  "  kubectl get nodes,machineconfigpools\n"
+                  "  kubectl get machineconfigs\n"
+                  "  strake plan\n"
+                  "  strake bootimage check\n"
+                  "Stop it with Ctrl-C; `strake up` on the same folder goes on where it was.",
+                  control_plane.url(), control_plane.kubeconfig().string()));
 }
 
 Result<int> run_up(const Invocation& invocation) {
   ControlPlaneOptions options;
-  options.state = invocation.value("state").empty() ? default_state_dir() : std::filesystem::path(invocation.value("state"));
+  options.state =
+      invocation.value("state").empty() ? default_state_dir() : std::filesystem::path(invocation.value("state"));
   options.listen = invocation.value("listen");
   options.kubeconfig_copy = invocation.value("write-kubeconfig");
   STRAKE_TRY(options.nodes, parse_node_count(invocation.value("nodes")));
   const bool once = invocation.is_set("once");
   const bool sample = once || invocation.is_set("sample");
-  if (sample && options.nodes < 2) return error(Code::kInvalidArgument, "the sample job needs at least two nodes: add --nodes 6");
+  if (sample && options.nodes < 2)
+    return error(Code::kInvalidArgument, "the sample job needs at least two nodes: add --nodes 6");
 
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto control_plane, ControlPlane::start(runtime, options));
-  print_line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion, control_plane->url(), options.state.string(), options.nodes));
+  print_line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion, control_plane->url(),
+                         options.state.string(), options.nodes));
   if (sample) {
     SampleJobOptions job;
     job.work_dir = options.state / "samples";
@@ -87,10 +91,13 @@ Result<int> run_up(const Invocation& invocation) {
 const CommandSpec kUpCommand{
     "up",
     "Run a control plane on this machine: embedded API server, controllers, and sandboxed nodes if wanted.",
-    "Everything lives below the state folder; nothing needs root. The API is Kubernetes-style: kubectl works with the kubeconfig it writes. All data\n"
-    "is on disk before a write is answered, so it may be killed at any moment. Sandboxed nodes run the real agent on a folder each\n"
+    "Everything lives below the state folder; nothing needs root. The API is Kubernetes-style: kubectl works with the "
+    "kubeconfig it writes. All data\n"
+    "is on disk before a write is answered, so it may be killed at any moment. Sandboxed nodes run the real agent on a "
+    "folder each\n"
     "(DIR/nodes/NAME) and \"reboot\" there.\n\n"
-    "Exit codes: 0 stopped in good order (with --once: everything ended as planned), 1 error, 3 the state folder is in use by another process.\n\n"
+    "Exit codes: 0 stopped in good order (with --once: everything ended as planned), 1 error, 3 the state folder is in "
+    "use by another process.\n\n"
     "Example: strake up --nodes 6 --once",
     {},
     kUpOptions,

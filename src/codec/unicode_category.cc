@@ -157,7 +157,8 @@ bool in_unicode_ranges(const UnicodeRange (&ranges)[N], char32_t code_point) {
 }  // namespace
 
 bool is_unicode_letter(char32_t code_point) {
-  if (code_point < 0x80) return (code_point >= U'a' && code_point <= U'z') || (code_point >= U'A' && code_point <= U'Z');
+  if (code_point < 0x80)
+    return (code_point >= U'a' && code_point <= U'z') || (code_point >= U'A' && code_point <= U'Z');
   return in_unicode_ranges(kLetterRanges, code_point);
 }
 

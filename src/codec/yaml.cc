@@ -99,8 +99,9 @@ std::string with_utf8_escapes(const std::string& text) {
 /// Builds the tree of one document after the other from yaml-cpp's events.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view source, const ParseLimits& limits, MeteredText& input)
-      : source_(source), limits_(limits), input_(input) {}
+  /// `marked` is the source with its end marker: what yaml-cpp sees.
+  TreeBuilder(std::string_view source, std::string_view marked, const ParseLimits& limits, MeteredText& input)
+      : source_(source), marked_(marked), limits_(limits), input_(input) {}
 
   const Tree& tree() const { return tree_; }
   std::size_t root_line() const { return root_line_; }
@@ -142,15 +143,17 @@ class TreeBuilder : public YAML::EventHandler {
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
+                  YAML::EmitterStyle::value style) override {
     check_collection_tag(tag, "map", mark);
     open(TreeKind::kMapping, mark, anchor);
+    open_.back().is_block_mapping = style == YAML::EmitterStyle::Block;
   }
   void OnMapEnd() override { close(); }
 
  private:
   struct OpenCollection {
     TreeIndex node;
+    bool is_block_mapping = false;
     bool has_key = false;  ///< of a mapping: its next child is a value
   };
 
@@ -158,24 +161,23 @@ class TreeBuilder : public YAML::EventHandler {
     throw ParseRefused{error_in_yaml(code, source_, offset, message)};
   }
 
-  /// Never beyond the source, which ends before the end marker yaml-cpp sees.
-  std::size_t offset_of(const YAML::Mark& mark) const {
-    return mark.is_null() ? 0 : std::min(static_cast<std::size_t>(mark.pos), source_.size());
+  static std::size_t offset_of(const YAML::Mark& mark) {
+    return mark.is_null() ? 0 : static_cast<std::size_t>(mark.pos);
   }
 
   /// yaml-cpp takes whatever it cannot fit into one document for the start of another one, even when it makes no
   /// progress. A further document really starts with '---', or comes after '...'; a line with '%' needs '---' after it.
   void check_document_start(std::size_t offset) const {
-    const std::size_t line_start = offset == 0 ? 0 : source_.rfind('\n', offset - 1) + 1;  // npos + 1 is 0
+    const std::size_t line_start = offset == 0 ? 0 : marked_.rfind('\n', offset - 1) + 1;  // npos + 1 is 0
     const bool makes_progress = !last_document_ || offset > *last_document_;
-    if (makes_progress && offset == line_start && source_.substr(offset, 3) == "---") return;
+    if (makes_progress && offset == line_start && marked_.substr(offset, 3) == "---") return;
 
     const std::string_view before = content_line_before(line_start);
     if (before.starts_with('%')) {
-      refuse(Code::kInvalidArgument, static_cast<std::size_t>(before.data() - source_.data()),
+      refuse(Code::kInvalidArgument, static_cast<std::size_t>(before.data() - marked_.data()),
              "a line that starts with '%' is a directive and needs a line '---' after it; text needs quotes");
     }
-    const std::string_view indentation = source_.substr(line_start, offset - line_start);
+    const std::string_view indentation = marked_.substr(line_start, offset - line_start);
     const bool is_bare = indentation.find_first_not_of(" \t") == std::string_view::npos && before.starts_with("...");
     if (last_document_ && !(makes_progress && is_bare)) {
       refuse(Code::kInvalidArgument, offset,
@@ -187,8 +189,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::string_view content_line_before(std::size_t line_start) const {
     while (line_start > 0) {
       const std::size_t end = line_start - 1;
-      line_start = end == 0 ? 0 : source_.rfind('\n', end - 1) + 1;
-      const std::string_view line = source_.substr(line_start, end - line_start);
+      line_start = end == 0 ? 0 : marked_.rfind('\n', end - 1) + 1;
+      const std::string_view line = marked_.substr(line_start, end - line_start);
       const std::size_t content = line.find_first_not_of(" \t");
       if (content != std::string_view::npos && line[content] != '#') return line;
     }
@@ -207,9 +209,8 @@ class TreeBuilder : public YAML::EventHandler {
   /// A word at the end of the text where a key belongs is to yaml-cpp a key without a value, told by the value's
   /// position. Explicit keys ("? a") may lack a value, plain ones may not.
   void check_key_has_colon(const TreeNode& value, const OpenCollection& parent) const {
-    const TreeNode& collection = tree_[parent.node];
-    if (collection.kind != TreeKind::kMapping || !parent.has_key || value.kind != TreeKind::kNull) return;
-    if (tree_[collection.last_child].offset == value.offset) {
+    if (!parent.is_block_mapping || !parent.has_key || value.kind != TreeKind::kNull) return;
+    if (tree_[tree_[parent.node].last_child].offset == value.offset) {
       refuse(Code::kInvalidArgument, value.offset, "a ':' is missing after this key");
     }
   }
@@ -290,6 +291,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::string_view source_;
+  std::string_view marked_;
   const ParseLimits& limits_;
   MeteredText& input_;
   Tree tree_;
@@ -402,7 +404,7 @@ Result<std::vector<Document>> parse_documents(std::string_view text, const Parse
   const std::string marked = with_end_marker(text);
   MeteredText input(marked);
   std::istream stream(&input);
-  TreeBuilder builder(text, limits, input);
+  TreeBuilder builder(text, marked, limits, input);
   TreeConverter converter(text, limits);
   std::vector<Document> documents;
   const auto read_too_far = [&] {
@@ -418,6 +420,7 @@ Result<std::vector<Document>> parse_documents(std::string_view text, const Parse
       documents.push_back({std::move(value), builder.root_line()});
     }
   } catch (const ParseRefused& refused) {
+    if (input.exceeded()) return read_too_far();  // the text was cut there: no wonder it is wrong
     return refused.error;
   } catch (const YAML::Exception& failure) {
     if (input.exceeded()) return read_too_far();

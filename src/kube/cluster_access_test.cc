@@ -96,7 +96,7 @@ TEST(ResolveAccess, RefusesWithFileAndField) {
        "use an exec plugin"},
       {"groups without user", [](Kubeconfig& c) { c.users["u"].impersonate_groups = {"g"}; }, Code::kInvalidArgument,
        "as: is missing"},
-      {"bad proxy", [](Kubeconfig& c) { c.clusters["c"].proxy_url = "socks9:x"; }, Code::kInvalidArgument, "proxy-url"},
+      {"bad proxy", [](Kubeconfig& c) { c.clusters["c"].proxy_url = "socks9:x"; }, Code::kUnsupported, "proxy-url"},
   };
   for (const Case& c : cases) {
     Kubeconfig config = good();

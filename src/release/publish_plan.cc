@@ -216,10 +216,11 @@ class PublicationPlanner {
         missing_part(present == nullptr ? nullptr : &present->json(),
                      json::Object{{"status", json::Object{{"availableStreams", std::move(streams)},
                                                           {"defaultStream", default_stream_.name}}}});
-    // The annotation names the release the status belongs to, so it must never be ahead of it: a reader between the two writes
-    // would take the old streams for the new release's.
+    // The annotation names the release the status belongs to, so it must never be ahead of it: a reader between the two
+    // writes would take the old streams for the new release's.
     const auto write_status = [&] {
-      if (missing) steps_.push_back({Action::kPatchStatus, api::kOsImageStream, kOsImageStreamKey, *std::move(missing)});
+      if (missing)
+        steps_.push_back({Action::kPatchStatus, api::kOsImageStream, kOsImageStreamKey, *std::move(missing)});
     };
     if (present != nullptr) write_status();
     want(api::kOsImageStream, kOsImageStreamKey,

@@ -220,8 +220,8 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
                 "patch controllerconfigs.machineconfiguration.openshift.io machine-config-controller",
                 "patch machineconfigs.machineconfiguration.openshift.io 00-master",
                 "patch machineconfigs.machineconfiguration.openshift.io 00-worker",
-                "patch osimagestreams.machineconfiguration.openshift.io cluster",
                 "patch status of osimagestreams.machineconfiguration.openshift.io cluster",
+                "patch osimagestreams.machineconfiguration.openshift.io cluster",
                 "patch configmaps openshift-machine-config-operator/coreos-bootimages",
                 "patch status of controllerconfigs.machineconfiguration.openshift.io machine-config-controller"}));
   const json::Value& worker_patch = bodies["patch machineconfigs.machineconfiguration.openshift.io 00-worker"];
