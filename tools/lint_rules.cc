@@ -119,8 +119,8 @@ constexpr std::array kWaitingWords{
 };
 
 bool may_wait(std::string_view path) {
-  return path == "src/base/runtime.cc" || path == "src/base/simulation.cc" || path == "src/base/subprocess.cc" ||
-         path.starts_with("src/net/");
+  return path == "src/base/runtime.h" || path == "src/base/runtime.cc" || path == "src/base/simulation.cc" ||
+         path == "src/base/subprocess.cc" || path.starts_with("src/net/");
 }
 
 /// `runtime.sleep(` and `runtime_->sleep(` are the seam itself.
