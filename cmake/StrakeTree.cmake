@@ -21,6 +21,10 @@ set(strake_warnings
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these on correct std::string, std::vector and std::optional code once sanitizers or -O2 inline it.
   list(APPEND strake_warnings -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+  if(STRAKE_TREE STREQUAL "tsan")
+    # Asio uses a fence that ThreadSanitizer cannot see; everything else of ours is visible to it.
+    list(APPEND strake_warnings -Wno-tsan)
+  endif()
   # mold links a test binary in a fraction of the time of ld; without it everything still works.
   find_program(strake_mold mold)
   if(strake_mold)
