@@ -20,6 +20,12 @@ function(strake_module name)
 
   if(M_TESTS AND (STRAKE_TREE STREQUAL "check" OR (STRAKE_TREE STREQUAL "tsan" AND M_THREADED)))
     strake_gtest(${name}_test SOURCES ${M_TESTS} DEPS strake_${name} ${M_TEST_DEPS})
+    if(STRAKE_TREE STREQUAL "tsan")
+      if(NOT TARGET threaded_tests) # what `./dev tsan` builds, so that the tree holds nothing nobody runs
+        add_custom_target(threaded_tests)
+      endif()
+      add_dependencies(threaded_tests ${name}_test)
+    endif()
   endif()
 
   foreach(fuzz IN LISTS M_FUZZ)

@@ -200,41 +200,6 @@ TEST_F(KubectlTest, Explain) {
         {.arguments = {"explain", "node.spec.taints"}, .difference = "descriptions"}});
 }
 
-TEST_F(KubectlTest, DeletionWaitsForFinalizers) {
-  const std::string held =
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: kt, labels: {group: d}, finalizers: "
-      "[example.com/hold]}\n";
-  const std::string free =
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: kt, labels: {group: d}}\n";
-  both(
-      {{.arguments = {"create", "-f", "-"}, .input = held},
-       {.arguments = {"create", "-f", "-"}, .input = free},
-       {.arguments = {"delete", "configmap", "held", "-n", "kt", "--wait=false"}},
-       {.arguments = {"wait", "--for=delete", "configmap/held", "-n", "kt", "--timeout=1s"}},
-       {.arguments = {"get", "configmap", "held", "-n", "kt", "-o", "jsonpath={.metadata.deletionGracePeriodSeconds}"}},
-       {.arguments = {"delete", "configmap", "-n", "kt", "-l", "group=d", "--wait=false", "--dry-run=server"}},
-       {.arguments = {"patch", "configmap", "held", "-n", "kt", "--type=merge", "-p",
-                      R"({"metadata":{"finalizers":null}})"}},
-       {.arguments = {"wait", "--for=delete", "configmap/held", "-n", "kt", "--timeout=20s"}},
-       {.arguments = {"delete", "configmap", "-n", "kt", "-l", "group=d"}},
-       {.arguments = {"get", "configmap", "-n", "kt", "-l", "group=d"}}});
-}
-
-TEST_F(KubectlTest, WaitsForStatus) {
-  const std::string pool = with(kPool, "kt-pool", "kt-waited");
-  const std::string updated =
-      R"({"status":{"machineCount":2,"conditions":[{"type":"Updated","status":"True","message":"","reason":""}]}})";
-  both({{.arguments = {"create", "-f", "-"}, .input = pool},
-        {.arguments = {"wait", "mcp/kt-waited", "--for=condition=Updated", "--timeout=1s"}},
-        {.arguments = {"patch", "mcp", "kt-waited", "--subresource=status", "--type=merge", "-p", updated}},
-        {.arguments = {"wait", "mcp/kt-waited", "--for=condition=Updated", "--timeout=20s"}},
-        {.arguments = {"wait", "mcp/kt-waited", "--for=jsonpath={.status.machineCount}=2", "--timeout=20s"}},
-        {.arguments = {"get", "mcp", "kt-waited"}},
-        {.arguments = {"get", "mcp", "kt-waited", "--subresource=status", "-o", "yaml"}},
-        {.arguments = {"describe", "mcp", "kt-waited"}},
-        {.arguments = {"delete", "mcp", "kt-waited"}}});
-}
-
 TEST_F(KubectlTest, EventsLeasesAndBudgets) {
   const std::string event = R"(apiVersion: v1
 kind: Event
