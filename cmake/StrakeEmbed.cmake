@@ -23,7 +23,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
       COMMENT "Embedding ${function}"
       VERBATIM)
     # Alone and without the precompiled header: it changes rarely and needs one small header.
-    set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     target_sources(${target} PRIVATE "${source}")
   endfunction()
 

@@ -1,19 +1,22 @@
-# strake_module(NAME SOURCES f... [DEPS module...] [LIBS target...] [TESTING f...] [TESTS f...] [TEST_DEPS target...]
+# strake_module(NAME SOURCES f... [ALONE f...] [DEPS module...] [LIBS target...] [TESTING f...] [TESTS f...] [TEST_DEPS target...]
 #               [FUZZ name...] [THREADED])
 # A module is one folder, one static library `strake_NAME`, one test binary `NAME_test`.
+#   ALONE     sources never compiled together with others, because their headers are heavy
 #   TESTING   fakes and builders other modules' tests may use: library `strake_NAME_testing`, no tests inside
 #   FUZZ      each name has fuzz/NAME_fuzz.cc and a corpus in test/corpus/NAME, replayed as a test in `check`
 #   THREADED  the tests also run in the tsan tree
 function(strake_module name)
-  cmake_parse_arguments(M "THREADED" "" "SOURCES;DEPS;LIBS;TESTING;TESTS;TEST_DEPS;FUZZ" ${ARGN})
+  cmake_parse_arguments(M "THREADED" "" "SOURCES;ALONE;DEPS;LIBS;TESTING;TESTS;TEST_DEPS;FUZZ" ${ARGN})
   list(TRANSFORM M_DEPS PREPEND "strake_")
 
-  add_library(strake_${name} STATIC ${M_SOURCES})
+  strake_batches(sources strake_${name} ${M_SOURCES})
+  add_library(strake_${name} STATIC ${sources} ${M_ALONE})
   target_link_libraries(strake_${name} PUBLIC strake_options ${M_DEPS} fmt::fmt Boost::json PRIVATE ${M_LIBS} Threads::Threads)
   strake_compile_settings(strake_${name})
 
   if(M_TESTING)
-    add_library(strake_${name}_testing STATIC ${M_TESTING})
+    strake_batches(sources strake_${name}_testing ${M_TESTING})
+    add_library(strake_${name}_testing STATIC ${sources})
     target_link_libraries(strake_${name}_testing PUBLIC strake_${name})
     strake_compile_settings(strake_${name}_testing)
   endif()
@@ -35,17 +38,51 @@ endfunction()
 
 function(strake_compile_settings target)
   target_precompile_headers(${target} REUSE_FROM strake_pch)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${strake_unity} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
+# strake_batches(OUT target source...)
+# Where the tree asks for it, a dozen sources become one translation unit. CMake's own unity build would name them by absolute path, and
+# then no compiler cache could be shared between two clones: here they are named as seen from src/, which is on the include path.
+function(strake_batches out target)
+  if(NOT strake_unity)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(batches)
+  set(text "")
+  set(in_batch 0)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/src")
+    string(APPEND text "#include \"${source}\"\n")
+    math(EXPR in_batch "${in_batch} + 1")
+    if(in_batch EQUAL 12)
+      strake_write_batch(batches ${target} "${text}")
+      set(text "")
+      set(in_batch 0)
+    endif()
+  endforeach()
+  if(in_batch)
+    strake_write_batch(batches ${target} "${text}")
+  endif()
+  set(${out} ${batches} PARENT_SCOPE)
+endfunction()
+
+function(strake_write_batch list target text)
+  list(LENGTH ${list} number)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_batch_${number}.cc")
+  file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)
+  set(${list} ${${list}} "${file}" PARENT_SCOPE)
 endfunction()
 
 # strake_gtest(NAME SOURCES f... DEPS target... [LABELS l...] [LOCK resource] [TIMEOUT seconds])
 function(strake_gtest name)
   cmake_parse_arguments(G "" "LOCK;TIMEOUT" "SOURCES;DEPS;LABELS;ENV" ${ARGN})
   find_package(GTest REQUIRED)
-  add_executable(${name} ${G_SOURCES})
+  strake_batches(sources ${name} ${G_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${G_DEPS} strake_test_support GTest::gtest_main Threads::Threads)
   strake_compile_settings(${name})
-  target_compile_definitions(${name} PRIVATE STRAKE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 --gtest_output=xml:${CMAKE_BINARY_DIR}/reports/${name}.xml)
   if(NOT G_TIMEOUT)
     set(G_TIMEOUT 300)

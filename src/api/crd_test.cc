@@ -17,6 +17,7 @@
 #include "api/kinds.h"
 #include "api/testing/schema.h"
 #include "codec/yaml.h"
+#include "support/places.h"
 
 namespace strake::api::crd_test {
 
@@ -27,8 +28,7 @@ struct SourceFile {
 
 std::vector<SourceFile> files_in(std::string_view folder) {
   std::vector<SourceFile> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(STRAKE_SOURCE_DIR "/") + std::string(folder))) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / folder)) {
     std::ifstream stream(entry.path(), std::ios::binary);
     std::ostringstream contents;
     contents << stream.rdbuf();

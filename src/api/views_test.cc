@@ -22,6 +22,7 @@
 #include "api/os_image_stream.h"
 #include "api/strake_config.h"
 #include "api/testing/schema.h"
+#include "support/places.h"
 
 namespace strake::api::views_test {
 
@@ -62,7 +63,7 @@ TEST(FieldTables, EveryPathIsDeclaredByItsCrd) {
 
 TEST(FieldTables, AllOfThemAreInTheListAbove) {
   std::size_t declared = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(STRAKE_SOURCE_DIR "/src/api")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / "src/api")) {
     if (entry.path().extension() != ".h") continue;
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) declared += line.starts_with("inline constexpr FieldTable k");

@@ -299,6 +299,13 @@ std::size_t BootImageReport::count(BootImageState state) const {
       std::count_if(items.begin(), items.end(), [&](const BootImageCheck& item) { return item.state == state; }));
 }
 
+int BootImageReport::exit_code() const {
+  if (count(BootImageState::kBehind) > 0) return 2;
+  const bool absent = std::any_of(items.begin(), items.end(),
+                                  [](const BootImageCheck& item) { return item.code == CheckReason::kNotPublished; });
+  return absent ? 3 : 0;
+}
+
 BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
                           const Stream& stream, const CheckPolicy& policy) {
   BootImageReport report;

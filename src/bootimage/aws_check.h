@@ -82,8 +82,9 @@ BootImageCheck check_machine_set(const kube::Object& machine_set, const Stream& 
 struct BootImageReport {
   std::vector<BootImageCheck> items;  ///< control plane sets first, then machine sets, each by namespace and name
   std::size_t count(BootImageState state) const;
-  /// 2 when something is behind, else 0.
-  int exit_code() const { return count(BootImageState::kBehind) > 0 ? 2 : 0; }
+  /// 2 when something is behind; else 3 when the release publishes no image for the region or architecture of a set;
+  /// else 0.
+  int exit_code() const;
 };
 
 BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,

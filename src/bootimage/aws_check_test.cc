@@ -288,6 +288,10 @@ TEST(AwsCheck, ReportOrderExitCodeAndRendering) {
   const std::vector<kube::Object> only_current{current};
   EXPECT_EQ(check_all(only_current, {}, test_stream(), {}).exit_code(), 0);
   EXPECT_EQ(check_all({}, {}, test_stream(), {}).exit_code(), 0);
+  kube::Object unpublished = machine_set();
+  json::ensure(provider_value(unpublished), {"placement", "region"}) = "us-gov-west-1";
+  EXPECT_EQ(check_all(std::vector{current, unpublished}, {}, test_stream(), {}).exit_code(), 3);
+  EXPECT_EQ(check_all(std::vector{machine_set(), unpublished}, {}, test_stream(), {}).exit_code(), 2);
 
   const std::vector<kube::Object> sets{machine_set(), current};
   const std::vector<kube::Object> control_planes{control_plane_set()};

@@ -55,7 +55,8 @@ const CommandSpec kBootimageCheckCommand{"bootimage check",
                                          "changes nothing. A set that is behind is shown with the patch that\n"
                                          "brings it up (-o json); a set that is skipped says why.\n\n"
                                          "Exit codes: 0 everything current or skipped, 2 something is behind, 3 the "
-                                         "cluster has no boot image data, 1 error.",
+                                         "cluster has no boot image data, or the release none\n"
+                                         "for the region or architecture of a set, 1 error.",
                                          {},
                                          kCheckOptions,
                                          run_bootimage_check};

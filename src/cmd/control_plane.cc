@@ -1,16 +1,16 @@
 #include "cmd/control_plane.h"
 
 #include <charconv>
+#include <cstdio>
 #include <vector>
 
 #include "api/kinds.h"
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service.h"
+#include "cmd/controllers.h"
 #include "cmd/sandbox_machine.h"
 #include "cmd/version.h"
-#include "machineconfig/render_controller.h"
-#include "rollout/rollout_controller.h"
 
 namespace strake::cmd {
 
@@ -31,8 +31,7 @@ struct ControlPlane::Impl {
   std::unique_ptr<apistore::rest::ApiServer> server;
   std::filesystem::path kubeconfig;
   std::unique_ptr<apistore::InProcessApi> admin;
-  std::unique_ptr<machineconfig::RenderController> render;
-  std::unique_ptr<rollout::RolloutController> rollout;
+  runtime::Task controllers;
   std::vector<HostedMachine> machines;
   bool stopped = false;
 
@@ -41,6 +40,7 @@ struct ControlPlane::Impl {
 
   Status open_service();
   Status serve();
+  void start_controllers();
   Status add_machine(std::size_t index);
 };
 
@@ -83,6 +83,20 @@ Status ControlPlane::Impl::serve() {
   return {};
 }
 
+void ControlPlane::Impl::start_controllers() {
+  controllers = runtime.spawn("controllers", [this](std::stop_token stop) {
+    ControllersOptions controllers_options;
+    // The lock on the state folder already keeps a second `strake up` away, so the name need not be unique: after a
+    // crash the lease is still ours and nothing waits for it to run out.
+    controllers_options.identity = "strake-up";
+    controllers_options.lease_duration = std::chrono::minutes(1);
+    const Status ended = run_controllers(runtime, *admin, controllers_options, stop);
+    if (!ended.ok() && !stop.stop_requested()) {
+      std::fprintf(stderr, "strake: the controllers stopped: %s\n", ended.error().message().c_str());
+    }
+  });
+}
+
 Status ControlPlane::Impl::add_machine(std::size_t index) {
   MachineOptions machine_options;
   machine_options.identity.role = index % 3 == 0 ? "master" : "worker";
@@ -112,10 +126,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runt
   STRAKE_CHECK_OK(impl->serve());
   impl->service->start();
   impl->admin = std::make_unique<apistore::InProcessApi>(*impl->service, apistore::Caller::system("controllers"));
-  impl->render = std::make_unique<machineconfig::RenderController>(runtime, *impl->admin, std::string(kVersion));
-  impl->rollout = std::make_unique<rollout::RolloutController>(runtime, *impl->admin);
-  impl->render->start();
-  impl->rollout->start();
+  impl->start_controllers();
   auto control_plane = std::unique_ptr<ControlPlane>(new ControlPlane(std::move(impl)));
   for (std::size_t i = 0; i < options.nodes; ++i) STRAKE_CHECK_OK(control_plane->impl_->add_machine(i));
   return control_plane;
@@ -129,8 +140,7 @@ void ControlPlane::stop() {
   if (std::exchange(impl_->stopped, true)) return;
   for (Impl::HostedMachine& hosted : impl_->machines) hosted.task.request_stop();
   impl_->machines.clear();
-  impl_->rollout->stop();
-  impl_->render->stop();
+  impl_->controllers.stop_and_join();
   impl_->server->stop();
   impl_->service->stop();
 }

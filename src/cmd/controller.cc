@@ -2,12 +2,10 @@
 
 #include <cstdio>
 
-#include "api/kinds.h"
+#include "base/random.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
-#include "cmd/version.h"
-#include "machineconfig/render_controller.h"
-#include "rollout/rollout_controller.h"
+#include "cmd/controllers.h"
 
 namespace strake::cmd {
 
@@ -15,17 +13,25 @@ namespace {
 
 constexpr OptionSpec kControllerOptions[] = {kKubeconfigOption, kContextOption};
 
+std::string process_identity() {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::snprintf(host, sizeof host, "unknown-host");
+  return fmt::format("{}_{}", host, SystemRandom().name_suffix(8));
+}
+
 Result<int> run_controller(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  machineconfig::RenderController render(runtime, *api, std::string(kVersion));
-  rollout::RolloutController rollout(runtime, *api);
-  render.start();
-  rollout.start();
-  std::fprintf(stderr, "strake: controllers running (render, rollout)\n");
-  (void)runtime.sleep(std::chrono::hours(24 * 365 * 10), invocation.stop);
-  rollout.stop();
-  render.stop();
+  ControllersOptions options;
+  options.identity = process_identity();
+  options.on_leader = [&](const std::string& leader) {
+    if (leader == options.identity) {
+      std::fprintf(stderr, "strake: leading as %s; controllers running (render, rollout)\n", leader.c_str());
+    } else {
+      std::fprintf(stderr, "strake: %s leads; waiting to take over\n", leader.c_str());
+    }
+  };
+  STRAKE_CHECK_OK(run_controllers(runtime, *api, options, invocation.stop));
   return kExitOk;
 }
 
@@ -34,8 +40,10 @@ Result<int> run_controller(const Invocation& invocation) {
 const CommandSpec kControllerCommand{"controller",
                                      "Run the render and rollout controllers against a cluster.",
                                      "Renders MachineConfigs for every pool and moves nodes to them within "
-                                     "maxUnavailable. `strake up` runs the same controllers\n"
-                                     "inside its own process.\n\n"
+                                     "maxUnavailable. Of several such processes one acts,\n"
+                                     "by holding the Lease strake-system/strake-controller; the others wait to take "
+                                     "over. `strake up` runs the same controllers inside\n"
+                                     "its own process and holds the same lease.\n\n"
                                      "Exit codes: 0 stopped by a signal, 1 error.",
                                      {},
                                      kControllerOptions,

@@ -5,13 +5,14 @@
 
 #include <boost/json.hpp>
 
+#include "support/places.h"
 #include "support/servers.h"
 
 namespace strake::kube_cluster_test {
 
 using test::KubeCluster;
 
-const std::filesystem::path kCrdFolder = std::filesystem::path(STRAKE_SOURCE_DIR) / "deploy/crds";
+const std::filesystem::path kCrdFolder = test::source_folder() / "deploy/crds";
 
 std::vector<std::filesystem::path> crd_files() {
   std::vector<std::filesystem::path> files;

@@ -12,6 +12,7 @@
 #include "apistore/rest/api_server.h"
 #include "base/fd.h"
 #include "base/subprocess.h"
+#include "support/places.h"
 #include "support/servers.h"
 #include "support/temp_dir.h"
 
@@ -20,7 +21,7 @@ namespace strake::kubectl_test {
 using namespace std::chrono_literals;
 using std::filesystem::path;
 
-const path kSource = STRAKE_SOURCE_DIR;
+const path kSource = test::source_folder();
 
 struct Step {
   std::vector<std::string> arguments;

@@ -14,6 +14,7 @@
 #include "base/subprocess.h"
 #include "kube/cluster_access.h"
 #include "kube/https_api.h"
+#include "support/places.h"
 #include "support/temp_dir.h"
 
 namespace strake::test {
@@ -62,7 +63,7 @@ class KillLoop {
 
 bool KillLoop::start_server(const std::string& listen) {
   Command command;
-  command.argv = {STRAKE_PROGRAM, "up", "--state", state_dir_.string(), "--listen", listen};
+  command.argv = {strake_program().string(), "up", "--state", state_dir_.string(), "--listen", listen};
   command.log_file = folder_ / "server.log";
   auto started = ChildProcess::start(command);
   if (!started.ok()) return false;

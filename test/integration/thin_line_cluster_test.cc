@@ -9,6 +9,7 @@
 #include "kube/https_api.h"
 #include "machineconfig/render_controller.h"
 #include "rollout/rollout_controller.h"
+#include "support/places.h"
 #include "support/servers.h"
 #include "support/temp_dir.h"
 
@@ -33,7 +34,7 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   const auto started = shared_cluster();
   ASSERT_TRUE(started.ok()) << started.error().to_string();
   KubeCluster& cluster = **started;
-  const std::filesystem::path deploy = std::filesystem::path(STRAKE_SOURCE_DIR) / "deploy";
+  const std::filesystem::path deploy = source_folder() / "deploy";
   for (const char* folder : {"crds", "rbac"}) {
     const auto applied = cluster.kubectl({.arguments = {"apply", "--server-side", "-f", (deploy / folder).string()}});
     ASSERT_TRUE(applied.ok()) << applied.error().to_string();

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/subprocess.h"
+#include "support/places.h"
 #include "support/temp_dir.h"
 
 namespace strake::test {
@@ -16,7 +17,7 @@ using namespace std::chrono_literals;
 
 Command strake_command(std::vector<std::string> arguments) {
   Command command;
-  command.argv = {STRAKE_PROGRAM};
+  command.argv = {strake_program().string()};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.timeout = 120s;
   return command;
@@ -83,6 +84,22 @@ TEST(Up, ASecondProcessOnTheSameFolderIsRefusedAndNamesTheHolder) {
   EXPECT_EQ(output.exit.exit_code, 3);
   EXPECT_NE(output.stderr_bytes.find((state / "s").string()), std::string::npos) << output.stderr_bytes;
   EXPECT_NE(output.stderr_bytes.find(std::to_string(holder->pid())), std::string::npos) << output.stderr_bytes;
+}
+
+TEST(Up, AControllerBesideItWaitsForTheLease) {
+  TempDir state;
+  auto up = ChildProcess::start(strake_command({"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0"}));
+  ASSERT_TRUE(up.ok());
+  for (int i = 0; i < 100 && !std::filesystem::exists(state / "s" / "kubeconfig"); ++i) (void)up->wait_exit(50ms);
+  Command command = strake_command({"controller", "--kubeconfig", (state / "s" / "kubeconfig").string()});
+  command.log_file = state / "log";
+  auto controller = ChildProcess::start(command);
+  ASSERT_TRUE(controller.ok());
+  const auto said = [&] { return read_file(state / "log", 1 << 20).value_or(""); };
+  for (int i = 0; i < 200 && said().find("leads") == std::string::npos; ++i) (void)controller->wait_exit(50ms);
+  EXPECT_NE(said().find("strake-up leads; waiting to take over"), std::string::npos) << said();
+  EXPECT_TRUE(controller->stop(10s).success()) << said();
+  EXPECT_EQ(said().find("controllers running"), std::string::npos) << said();
 }
 
 TEST(Up, ADamagedDatabaseIsRefusedAndLeftAsItIs) {

@@ -16,6 +16,7 @@
 #include <boost/json.hpp>
 
 #include "base/fd.h"
+#include "support/places.h"
 
 namespace strake::test {
 namespace {
@@ -65,7 +66,7 @@ Result<path> find_programs() {
     directory = given;
   } else {
     Command command;
-    command.argv = {STRAKE_SOURCE_DIR "/test/servers/build.sh", "kube", "--print-dir"};
+    command.argv = {(source_folder() / "test/servers/build.sh").string(), "kube", "--print-dir"};
     command.timeout = 30s;
     STRAKE_TRY_CONTEXT(ProcessOutput output, run_checked(command), "looking for the test servers");
     while (output.stdout_bytes.ends_with('\n')) output.stdout_bytes.pop_back();
@@ -243,6 +244,42 @@ Status KubeCluster::wait_until_serving(const std::string& url) {
     late = std::move(late).context(fmt::format("{} log:\n{}", server.name, last_lines(server.log)));
   }
   return late;
+}
+
+Result<std::string> KubeCluster::ask_etcd(const std::string& method, const std::string& body) const {
+  Command curl;
+  curl.argv = {"curl",
+               "-q",
+               "-sS",
+               "-m",
+               "10",
+               "--fail-with-body",
+               "--cacert",
+               ca_file(),
+               "--cert",
+               etcd_client_.certificate,
+               "--key",
+               etcd_client_.key,
+               "--data",
+               body,
+               fmt::format("{}/v3/kv/{}", local_url("https", ports_.etcd_client), method)};
+  curl.env = server_environment();
+  STRAKE_TRY_CONTEXT(ProcessOutput output, run_checked(curl), "asking etcd to {} {}", method, body);
+  return std::move(output.stdout_bytes);
+}
+
+Status KubeCluster::compact_etcd() {
+  STRAKE_TRY(const std::string answer, ask_etcd("range", R"({"key": "AA==", "count_only": true})"));
+  const auto revision = boost::json::parse(answer).at("header").at("revision").as_string();
+  STRAKE_TRY(const std::string compacted,
+             ask_etcd("compaction", fmt::format(R"({{"revision": "{}"}})", std::string_view(revision))));
+  return {};
+}
+
+std::vector<KubeCluster::Process> KubeCluster::processes() const {
+  std::vector<Process> processes;
+  for (const Server& server : servers_) processes.push_back({server.name, server.process.pid()});
+  return processes;
 }
 
 Status KubeCluster::check_servers_alive() {

@@ -63,6 +63,15 @@ class KubeCluster {
   /// As administrator; any exit status other than 0 is an error that quotes stderr.
   Result<std::string> kubectl_checked(std::vector<std::string> arguments) const;
 
+  /// Throws the history of the store away, as kube-apiserver does every five minutes.
+  Status compact_etcd();
+
+  struct Process {
+    std::string name;  ///< "etcd", "kube-apiserver" or "kube-controller-manager"
+    pid_t pid;
+  };
+  std::vector<Process> processes() const;
+
   /// The folder with everything of this cluster, logs included. It is removed with the cluster unless STRAKE_TEST_KEEP
   /// is set.
   const std::filesystem::path& directory() const { return directory_->path(); }
@@ -86,6 +95,7 @@ class KubeCluster {
   Status start_controller_manager();
   Status start_server(const std::string& name, std::vector<std::string> arguments);
   Status wait_until_serving(const std::string& url);
+  Result<std::string> ask_etcd(const std::string& method, const std::string& body) const;
   Status check_servers_alive();
   bool a_server_lost_its_port() const;
   void kill_servers();
