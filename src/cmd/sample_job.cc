@@ -1,5 +1,6 @@
 #include "cmd/sample_job.h"
 
+#include <algorithm>
 #include <map>
 
 #include "api/conditions.h"
@@ -27,8 +28,9 @@ std::string progress_line(const rollout::PoolPlan& plan) {
   std::string updating;
   for (const rollout::NodePlan& node : plan.nodes) {
     if (node.action != rollout::NodeAction::kUpdating && node.action != rollout::NodeAction::kFailing) continue;
+    const bool begun = !node.node.state.empty() && node.node.state != api::to_string(api::NodeState::kDone);
     updating += fmt::format("{}{} ({})", updating.empty() ? "" : ", ", node.node.name,
-                            node.node.healthy ? (node.node.state.empty() ? "targeted" : node.node.state) : "rebooting");
+                            !node.node.healthy ? "rebooting" : (begun ? node.node.state : "targeted"));
   }
   return fmt::format("{:<8} {}/{} nodes on {}{}", plan.pool, counts.updated, counts.machines, plan.target,
                      updating.empty() ? "" : "; at work: " + updating);
@@ -62,6 +64,8 @@ class SampleJob {
   kube::Call call() { return runtime_.call_within(30s, stop_); }
   Status apply(release::SampleRelease sample, const std::string& name);
   Status wait_for_nodes();
+  Status pause_pools(bool paused);
+  Status show_plan(const std::string& release);
   Status follow(const std::string& release);
   Status check_end();
   Status show_boot_images();
@@ -160,28 +164,48 @@ Status SampleJob::show_boot_images() {
   return {};
 }
 
-Status SampleJob::run() {
-  STRAKE_CHECK_OK(apply(release::SampleRelease::kA, "a"));
-  STRAKE_CHECK_OK(wait_for_nodes());
-  STRAKE_CHECK_OK(follow(std::string(release::to_string(release::SampleRelease::kA))));
-  options_.print("");
-  STRAKE_CHECK_OK(apply(release::SampleRelease::kB, "b"));
-  // The plan as it is once both pools are rendered: what will happen, before most of it has.
+Status SampleJob::pause_pools(bool paused) {
+  STRAKE_TRY(const kube::ListPage pools, api_.list(api::kMachineConfigPool, "", {}, call()));
+  for (const kube::Object& pool : pools.items) {
+    if (api::MachineConfigPoolView(pool.json()).paused() == paused) continue;
+    STRAKE_TRY_CONTEXT(const kube::Object written,
+                       api_.patch(api::kMachineConfigPool, pool.key(), kube::PatchType::kMerge,
+                                  json::Object{{"spec", json::Object{{"paused", paused}}}}, {}, call()),
+                       "{} pool {}", paused ? "pausing" : "resuming", pool.name());
+  }
+  return {};
+}
+
+Status SampleJob::show_plan(const std::string& release) {
   const runtime::TimePoint limit = runtime_.now() + options_.limit;
-  const std::string release_b(release::to_string(release::SampleRelease::kB));
-  while (runtime_.now() < limit) {
+  while (true) {
     STRAKE_TRY(const auto releases, releases_of_rendered());
     STRAKE_TRY(const auto plans, plan_all_pools(api_, call()));
     const bool rendered = std::all_of(plans.begin(), plans.end(), [&](const rollout::PoolPlan& plan) {
       const auto found = releases.find(plan.target);
-      return found != releases.end() && found->second == release_b;
+      return found != releases.end() && found->second == release;
     });
     if (rendered) {
       options_.print("Plan (strake plan):\n" + render_plan(plans));
-      break;
+      return {};
     }
-    STRAKE_CHECK_OK(runtime_.sleep(kLookInterval / 10, stop_));
+    if (runtime_.now() > limit) return error(Code::kTimeout, "release {} was not rendered in time", release);
+    STRAKE_CHECK_OK(runtime_.sleep(kLookInterval, stop_));
   }
+}
+
+Status SampleJob::run() {
+  STRAKE_CHECK_OK(pause_pools(false));  // a job killed halfway may have left them paused
+  STRAKE_CHECK_OK(apply(release::SampleRelease::kA, "a"));
+  STRAKE_CHECK_OK(wait_for_nodes());
+  STRAKE_CHECK_OK(follow(std::string(release::to_string(release::SampleRelease::kA))));
+  options_.print("");
+  STRAKE_CHECK_OK(pause_pools(true));  // so that the plan is seen before any of it happens
+  STRAKE_CHECK_OK(apply(release::SampleRelease::kB, "b"));
+  const std::string release_b(release::to_string(release::SampleRelease::kB));
+  STRAKE_CHECK_OK(show_plan(release_b));
+  STRAKE_CHECK_OK(pause_pools(false));
+  options_.print("Pools resumed; the rollout:");
   STRAKE_CHECK_OK(follow(release_b));
   options_.print("");
   STRAKE_CHECK_OK(show_boot_images());

@@ -48,7 +48,7 @@ void choose_targets(PoolPlan& plan) {
     if (node.action == NodeAction::kFailing) ++failing;
   }
   if (plan.paused) {
-    for (NodePlan* node : waiting) node->waits_for = "the pool is paused";
+    for (NodePlan* node : waiting) node->waits_for = "its pool, which is paused";
     return;
   }
   std::sort(waiting.begin(), waiting.end(),

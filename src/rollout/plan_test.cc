@@ -112,7 +112,7 @@ TEST(RolloutPlan, PausedPoolsAndPoolsWithoutAConfigTargetNobody) {
   paused.add("a", "old", "old", "Done");
   json::ensure(paused.pool.json(), {"spec", "paused"}) = true;
   EXPECT_EQ(paused.actions(), "a=wait");
-  EXPECT_EQ(paused.plan().nodes[0].waits_for, "the pool is paused");
+  EXPECT_EQ(paused.plan().nodes[0].waits_for, "its pool, which is paused");
   Fixture unrendered;
   unrendered.add("a", "", "", "");
   json::ensure(unrendered.pool.json(), {"spec", "configuration", "name"}) = "";
