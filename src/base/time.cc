@@ -1,5 +1,6 @@
 #include "base/time.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace strake {
@@ -85,9 +86,13 @@ Result<system_clock::time_point> parse_rfc3339(std::string_view text) {
     if (!east) offset = -offset;
   }
   if (!rest.empty()) return invalid();
-  const auto local = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-                     seconds(second) + std::chrono::nanoseconds(nanoseconds);
-  return std::chrono::time_point_cast<system_clock::duration>(local - offset);
+  const std::chrono::sys_seconds time =
+      std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) + seconds(second) - offset;
+  // Half a day from either end of the clock nothing below can overflow.
+  constexpr auto kFirst = std::chrono::ceil<seconds>(system_clock::time_point::min()) + std::chrono::hours(12);
+  constexpr auto kLast = std::chrono::floor<seconds>(system_clock::time_point::max()) - std::chrono::hours(12);
+  if (time < kFirst || time > kLast) return system_clock::time_point(std::clamp(time, kFirst, kLast));
+  return std::chrono::time_point_cast<system_clock::duration>(time + std::chrono::nanoseconds(nanoseconds));
 }
 
 }  // namespace strake

@@ -16,6 +16,15 @@ TEST(Time, FormatsAndParsesRfc3339) {
   EXPECT_EQ(format_rfc3339(*offset), "2026-02-03T02:35:06Z");
 }
 
+TEST(Time, YearsBeyondTheClockBecomeTheNearestItHolds) {
+  for (const char* never : {"9999-12-31T23:59:59.999999999Z", "4052-01-01T00:00:00-23:59"}) {
+    const auto parsed = parse_rfc3339(never);
+    ASSERT_TRUE(parsed.ok()) << never;
+    EXPECT_GT(*parsed, *parse_rfc3339("2262-04-01T00:00:00Z")) << never;
+  }
+  EXPECT_LT(*parse_rfc3339("0001-01-01T00:00:00Z"), *parse_rfc3339("1678-01-01T00:00:00Z"));
+}
+
 TEST(Time, RefusesWhatIsNotATime) {
   for (const char* bad : {"", "2026-02-30T00:00:00Z", "2026-02-03", "2026-02-03T24:00:00Z", "2026-02-03T00:00:00",
                           "2026-02-03T00:00:00.Z", "2026-02-03T00:00:00Zjunk", "-026-02-03T00:00:00Z"}) {

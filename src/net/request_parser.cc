@@ -94,6 +94,9 @@ std::size_t RequestParser::feed(std::string_view bytes) {
   std::size_t used = 0;
   try {
     while (impl.state == State::kHead || impl.state == State::kBody) {
+      // Every place in a chunked body is at least "0\r\n\r\n" away from its end; Beast asserts that it is given as
+      // much.
+      if (impl.state == State::kBody && impl.parser.chunked() && bytes.size() - used < 5) break;
       boost::system::error_code problem;
       const std::size_t step =
           used < bytes.size() ? impl.parser.put(boost::asio::buffer(bytes.data() + used, bytes.size() - used), problem)

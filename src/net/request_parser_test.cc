@@ -37,6 +37,17 @@ TEST(RequestParserTest, AnyCutGivesTheSameRequest) {
   }
 }
 
+TEST(RequestParserTest, AnEmptyChunkedBodyMayComeByteByByte) {
+  for (const char* end : {"0\r\n\r\n", "0\r\nTrailer: t\r\n\r\n", "000\r\n\r\n"}) {
+    const std::string bytes = std::string("PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n") + end;
+    for (std::size_t step = 1; step <= bytes.size(); ++step) {
+      RequestParser parser(kSmallLimits);
+      ASSERT_EQ(feed_in_steps(parser, bytes, step), RequestParser::State::kDone) << end << " in steps of " << step;
+      EXPECT_EQ(parser.take().body, "");
+    }
+  }
+}
+
 TEST(RequestParserTest, TheNextRequestIsLeftAlone) {
   const std::string first = "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
   const std::string both = first + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n";
