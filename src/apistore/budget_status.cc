@@ -2,12 +2,36 @@
 
 #include "apistore/disruption.h"
 #include "apistore/object_text.h"
+#include "base/time.h"
 
 namespace strake::apistore {
 
 namespace {
 const std::string kPodResource = "pods";
 const std::string kBudgetResource = "poddisruptionbudgets.policy";
+
+/// The one condition of a budget; the time in it stays while its status does.
+json::Object disruption_condition(const json::Value& budget, const BudgetState& state, std::int64_t generation,
+                                  const std::string& now) {
+  constexpr std::string_view kType = "DisruptionAllowed";
+  const std::string_view status = state.allowed > 0 ? "True" : "False";
+  std::string since = now;
+  const json::Value* conditions = json::find(budget, {"status", "conditions"});
+  if (conditions != nullptr && conditions->is_array()) {
+    for (const json::Value& condition : conditions->get_array()) {
+      if (json::find_string(condition, {"type"}) != kType || json::find_string(condition, {"status"}) != status)
+        continue;
+      since = json::find_string(condition, {"lastTransitionTime"}).value_or(now);
+    }
+  }
+  return {{"type", kType},
+          {"status", status},
+          {"reason", state.allowed > 0 ? "SufficientPods" : "InsufficientPods"},
+          {"message", ""},
+          {"observedGeneration", generation},
+          {"lastTransitionTime", since}};
+}
+
 }  // namespace
 
 Status BudgetStatus::run(std::stop_token stop) {
@@ -52,8 +76,11 @@ Status BudgetStatus::refresh(const std::string& ns) {
     STRAKE_TRY(const json::Value budget, parse_stored(row.text, {kBudgetResource, ns, row.name}));
     const auto state = budget_state(budget, pointers);
     if (!state.ok()) continue;  // a budget that cannot be read: every eviction it covers says why
+    const std::int64_t generation = json::find_int(budget, {"metadata", "generation"}).value_or(0);
+    const std::string now = format_rfc3339(service_.runtime().wall_now());
     const json::Value patch = json::Object{
-        {"status", json::Object{{"observedGeneration", json::find_int(budget, {"metadata", "generation"}).value_or(0)},
+        {"status", json::Object{{"observedGeneration", generation},
+                                {"conditions", json::Array{disruption_condition(budget, *state, generation, now)}},
                                 {"expectedPods", state->expected},
                                 {"currentHealthy", state->healthy},
                                 {"desiredHealthy", state->desired},

@@ -26,6 +26,14 @@ void fold_string_data(json::Value& secret) {
   root.erase("stringData");
 }
 
+/// A node that does not say what it keeps for itself keeps nothing.
+void default_allocatable(json::Value& node) {
+  const json::Value* capacity = json::find(node, {"status", "capacity"});
+  if (capacity == nullptr || json::find(node, {"status", "allocatable"}) != nullptr) return;
+  json::Value copy = *capacity;
+  node.get_object()["status"].get_object()["allocatable"] = std::move(copy);
+}
+
 }  // namespace
 
 bool is_core_kind(const Kind& kind, std::string_view name) {
@@ -52,6 +60,8 @@ void fill_builtin_on_create(const Kind& kind, json::Value& object) {
     json::ensure(object, {"metadata", "labels", "kubernetes.io/metadata.name"}) = root["metadata"].get_object()["name"];
   } else if (is_core_kind(kind, "Secret")) {
     fold_string_data(object);
+  } else if (is_core_kind(kind, "Node")) {
+    default_allocatable(object);
   } else if (kind.builtin && kind.group == "policy") {
     root.erase("status");
   }
@@ -59,6 +69,7 @@ void fill_builtin_on_create(const Kind& kind, json::Value& object) {
 
 void fill_builtin_on_update(const Kind& kind, json::Value& object) {
   if (is_core_kind(kind, "Secret")) fold_string_data(object);
+  if (is_core_kind(kind, "Node")) default_allocatable(object);
 }
 
 void check_builtin_update(const Kind& kind, const json::Value& old, const json::Value& object,

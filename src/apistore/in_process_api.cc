@@ -124,7 +124,10 @@ Status InProcessApi::remove_collection(const kube::Resource& resource, const std
 Status InProcessApi::evict(const kube::ObjectKey& pod, const kube::DeleteOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("evict", kube::core::kPod, call));
   Request one = request();
-  return service_.evict(one, pod, options);
+  Status evicted = service_.evict(one, pod, options);
+  if (evicted.ok()) return evicted;
+  // Which budget forbids it is said beside the message: as over HTTPS, it becomes part of it.
+  return kube::error_from_status(0, kube::status_from_error(evicted.error(), one.details).body);
 }
 
 }  // namespace strake::apistore

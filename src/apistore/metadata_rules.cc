@@ -3,33 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "apistore/name_rules.h"
 #include "apistore/service_errors.h"
-#include "kube/selector.h"
 
 namespace strake::apistore {
 
 namespace {
 
-constexpr std::size_t kMaxLabelBytes = 63;
-constexpr std::size_t kMaxSubdomainBytes = 253;
 constexpr std::size_t kMaxAnnotationsBytes = 256u << 10;
-
-constexpr const char* kLabelRule =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an "
-    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-constexpr const char* kSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an "
-    "alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
-bool is_dns1123_label(std::string_view text) {
-  const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && alphanumeric(text.front()) && alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-'; });
-}
 
 /// ObjectMeta as a schema, so that one piece of code prunes and checks everything.
 const Schema& metadata_schema() {
@@ -104,24 +85,18 @@ void for_each_text(const json::Value& object, std::string_view map_name,
   for (const auto& [key, value] : map->get_object()) use({key.data(), key.size()}, json::as_view(value.get_string()));
 }
 
-}  // namespace
-
-std::optional<std::string> dns1123_label_problem(std::string_view text) {
-  if (text.size() > kMaxLabelBytes) return fmt::format("must be no more than {} bytes", kMaxLabelBytes);
-  if (!is_dns1123_label(text)) return kLabelRule;
-  return std::nullopt;
-}
-
-std::optional<std::string> dns1123_subdomain_problem(std::string_view text) {
-  if (text.size() > kMaxSubdomainBytes) return fmt::format("must be no more than {} bytes", kMaxSubdomainBytes);
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t dot = rest.find('.');
-    if (!is_dns1123_label(rest.substr(0, dot))) return kSubdomainRule;
-    if (dot == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(dot + 1);
+/// An empty map or list of metadata is the same as none, and is stored as none.
+void drop_empty_collections(json::Object& metadata) {
+  for (const std::string_view name : {"labels", "annotations", "ownerReferences", "finalizers"}) {
+    const json::Value* value = metadata.if_contains(name);
+    if (value == nullptr) continue;
+    const bool empty =
+        value->is_object() ? value->get_object().empty() : value->is_array() && value->get_array().empty();
+    if (empty) metadata.erase(name);
   }
 }
+
+}  // namespace
 
 Result<std::vector<std::string>> shape_metadata(json::Value& object) {
   json::Object& root = object.get_object();
@@ -140,6 +115,7 @@ Result<std::vector<std::string>> shape_metadata(json::Value& object) {
     return bad_request("{}: {}", as_metadata(problem.field), text);
   }
   root["metadata"] = std::move(wrapped.get_object()["m"]);
+  drop_empty_collections(root["metadata"].get_object());
   for (std::string& path : removed) path = as_metadata(path);
   return removed;
 }
@@ -159,22 +135,19 @@ void check_metadata(const Kind& kind, const json::Value& object, std::vector<Fie
       problems.push_back(FieldProblem::invalid("metadata.namespace", text_value(ns), *wrong));
     }
   }
+  const auto refuse = [&](const std::string& field, std::string_view value, const std::vector<std::string>& why) {
+    for (const std::string& problem : why) problems.push_back(FieldProblem::invalid(field, text_value(value), problem));
+  };
   for_each_text(object, "labels", [&](std::string_view key, std::string_view value) {
-    if (const Status checked = kube::check_label_key(key); !checked.ok()) {
-      problems.push_back(FieldProblem::invalid("metadata.labels", text_value(key), checked.error().message()));
-    }
-    if (const Status checked = kube::check_label_value(value); !checked.ok()) {
-      problems.push_back(FieldProblem::invalid("metadata.labels", text_value(value), checked.error().message()));
-    }
+    refuse("metadata.labels", key, qualified_name_problems(key));
+    refuse("metadata.labels", value, label_value_problems(value));
   });
   std::size_t annotation_bytes = 0;
   for_each_text(object, "annotations", [&](std::string_view key, std::string_view value) {
     annotation_bytes += key.size() + value.size();
     std::string lower(key);  // annotation keys may be written in either case
     for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (const Status checked = kube::check_label_key(lower); !checked.ok()) {
-      problems.push_back(FieldProblem::invalid("metadata.annotations", text_value(key), checked.error().message()));
-    }
+    refuse("metadata.annotations", key, qualified_name_problems(lower));
   });
   if (annotation_bytes > kMaxAnnotationsBytes) {
     problems.push_back(FieldProblem::too_long("metadata.annotations", static_cast<std::int64_t>(kMaxAnnotationsBytes)));
@@ -182,12 +155,9 @@ void check_metadata(const Kind& kind, const json::Value& object, std::vector<Fie
   check_owners(object, problems);
   const json::Value* finalizers = json::find(object, {"metadata", "finalizers"});
   if (finalizers == nullptr) return;
-  std::size_t index = 0;
   for (const json::Value& finalizer : finalizers->get_array()) {
-    const std::string path = fmt::format("metadata.finalizers[{}]", index++);
-    if (const Status checked = kube::check_label_key(json::as_view(finalizer.get_string())); !checked.ok()) {
-      problems.push_back(FieldProblem::invalid(path, finalizer, checked.error().message()));
-    }
+    const std::string_view text = json::as_view(finalizer.get_string());
+    refuse("metadata.finalizers", text, qualified_name_problems(text));
   }
 }
 

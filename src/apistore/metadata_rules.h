@@ -12,10 +12,6 @@
 
 namespace strake::apistore {
 
-/// nullopt, or what is wrong with it in kube-apiserver's words.
-std::optional<std::string> dns1123_label_problem(std::string_view text);
-std::optional<std::string> dns1123_subdomain_problem(std::string_view text);
-
 /// Makes metadata an object of known fields with the right types. Unknown fields are removed and reported; a field of a
 /// wrong type is a 400, as the typed decoder of a real server gives.
 Result<std::vector<std::string>> shape_metadata(json::Value& object);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/embedded_file.h"
+#include "apistore/kubernetes_types.h"
 #include "apistore/schema.h"
 #include "base/result.h"
 #include "codec/json.h"
@@ -47,8 +48,9 @@ struct Kind {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = false;
-  bool builtin = false;  ///< a kind of Kubernetes itself: unknown fields stay, and the rules of its own type apply
-  std::string table;     ///< annotation strake.dev/table: a hand-made table, "" for the printer columns
+  bool builtin = false;                 ///< a kind of Kubernetes itself: the rules of its own type apply
+  const MessageType* fields = nullptr;  ///< of a kind of Kubernetes itself: all it has, the schemas name only some
+  std::string table;                    ///< annotation strake.dev/table: a hand-made table, "" for the printer columns
   std::vector<KindVersion> versions;
   json::Value definition;  ///< the whole CustomResourceDefinition
 

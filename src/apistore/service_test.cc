@@ -123,9 +123,6 @@ TEST_F(ServiceTest, UnknownFieldsArePrunedWarnedAboutOrRefused) {
   ASSERT_TRUE(warned.ok());
   EXPECT_EQ(request_.warnings, std::vector<std::string>{R"(unknown field "spec.pausd")"});
   EXPECT_EQ(json::find(warned->object, {"spec", "pausd"}), nullptr);
-  const json::Value node = must_create(kNode, object(kNode, "", "n", R"({"spec":{"anything":1},"other":2})"));
-  EXPECT_NE(json::find(node, {"spec", "anything"}), nullptr) << "built-in kinds keep what we do not know";
-  EXPECT_NE(json::find(node, {"other"}), nullptr);
 }
 
 TEST_F(ServiceTest, GeneratedNamesAreTriedUntilOneIsFree) {

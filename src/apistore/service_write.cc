@@ -20,6 +20,15 @@ Error unsupported_patch(std::string_view supported) {
       .with_reason("UnsupportedMediaType");
 }
 
+constexpr std::string_view kGoMap = "map[string]interface {}";
+
+/// In the words of the decoder of kube-apiserver, which names its own types.
+Error wrong_patch(const json::Value& patch, std::string_view prefix, std::string_view expected) {
+  const std::string_view found =
+      patch.is_bool() ? "bool" : (patch.is_number() ? std::string_view("number") : json::type_name(patch));
+  return bad_request("{}json: cannot unmarshal {} into Go value of type {}", prefix, found, expected);
+}
+
 constexpr std::string_view kJsonAndMerge = "application/json-patch+json, application/merge-patch+json";
 constexpr std::string_view kAllPatches =
     "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
@@ -29,23 +38,25 @@ Result<json::Value> patched(const json::Value& current, kube::PatchType type, co
   const json::MergeSchema* strategic = kind.builtin ? json::merge_schema_for(api_version, kind.kind) : nullptr;
   Result<json::Value> result = error(Code::kInternal, "no patch was applied");
   switch (type) {
-    case kube::PatchType::kJson: result = json::apply_json_patch(current, patch); break;
+    case kube::PatchType::kJson:
+      if (!patch.is_array()) return wrong_patch(patch, "error decoding patch: ", "[]handlers.jsonPatchOp");
+      result = json::apply_json_patch(current, patch);
+      break;
     case kube::PatchType::kMerge:
-      if (!patch.is_object()) return bad_request("a merge patch is an object, not {}", json::type_name(patch));
+      if (!patch.is_object()) return wrong_patch(patch, "error decoding patch: ", kGoMap);
       result = json::apply_merge_patch(current, patch);
       break;
     case kube::PatchType::kStrategic:
       if (strategic == nullptr) return unsupported_patch(kJsonAndMerge);
-      if (!patch.is_object())
-        return bad_request("a strategic merge patch is an object, not {}", json::type_name(patch));
+      if (!patch.is_object()) return wrong_patch(patch, "", kGoMap);
       result = json::apply_strategic_merge(current, patch, *strategic);
       break;
     case kube::PatchType::kApply: return unsupported_patch(strategic == nullptr ? kJsonAndMerge : kAllPatches);
   }
   if (result.ok()) return result;
   // A failed `test` is no conflict of versions: a client that reads again and repeats it fails again.
-  return Error(Code::kInvalidArgument, fmt::format("the server rejected our request due to an error in our request: {}",
-                                                   result.error().to_string()))
+  return error(Code::kInvalidArgument, "the server rejected our request due to an error in our request: {}",
+               result.error().to_string())
       .with_reason("Invalid");
 }
 

@@ -47,20 +47,37 @@ Status check_identity(const WriteRequest& request, const json::Value& object) {
   return {};
 }
 
-/// Removes what is unknown and says so, the way fieldValidation asks for.
-Status decode(WriteRequest& request, json::Value& object) {
-  STRAKE_CHECK_OK(check_identity(request, object));
-  STRAKE_TRY(std::vector<std::string> unknown, shape_metadata(object));
-  if (!request.kind.builtin) {
-    const std::vector<std::string> fields = request.version.schema.prune(object);
-    unknown.insert(unknown.end(), fields.begin(), fields.end());
+/// The object cannot be read as one of its kind. What a patch makes of an object was written by nobody: it is shown
+/// whole, as the value of the patch.
+Error not_decodable(WriteRequest& request, const json::Value& object, UpdateSource source, const std::string& why) {
+  if (source == UpdateSource::kPatch) {
+    return invalid_object({}, {FieldProblem::invalid("patch", json::Value(json::write_canonical(object)), why)},
+                          request.details);
   }
-  if (request.options.field_validation == "Strict" && !unknown.empty()) {
+  return bad_request("{} in version \"{}\" cannot be handled as a {}: {}", request.kind.kind, request.version.name,
+                     request.kind.kind, why);
+}
+
+/// Removes what is unknown and says so, the way fieldValidation asks for.
+Status decode(WriteRequest& request, json::Value& object, UpdateSource source) {
+  STRAKE_CHECK_OK(check_identity(request, object));
+  const bool strict = request.options.field_validation == "Strict";
+  const json::Value sent = strict && source == UpdateSource::kPatch ? object : json::Value();
+  STRAKE_TRY(std::vector<std::string> unknown, shape_metadata(object));
+  std::vector<std::string> fields;
+  if (!request.kind.builtin) {
+    fields = request.version.schema.prune(object);
+  } else if (request.kind.fields != nullptr) {
+    auto shaped = shape_as(*request.kind.fields, object);
+    if (!shaped.ok()) return not_decodable(request, object, source, shaped.error().message());
+    fields = *std::move(shaped);
+  }
+  unknown.insert(unknown.end(), fields.begin(), fields.end());
+  if (strict && !unknown.empty()) {
     std::string list;
     for (const std::string& path : unknown)
       list += fmt::format("{}unknown field \"{}\"", list.empty() ? "" : ", ", path);
-    return bad_request("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", request.kind.kind,
-                       request.version.name, request.kind.kind, list);
+    return not_decodable(request, sent, source, "strict decoding error: " + list);
   }
   if (request.options.field_validation != "Ignore") {
     for (const std::string& path : unknown) request.warnings.push_back(fmt::format("unknown field \"{}\"", path));
@@ -171,7 +188,7 @@ std::string generated_name(const json::Value& object, Random& random) {
 }
 
 Result<json::Value> prepare_create(WriteRequest& request, json::Value object, const NewIdentity& identity) {
-  STRAKE_CHECK_OK(decode(request, object));
+  STRAKE_CHECK_OK(decode(request, object, UpdateSource::kReplacement));
   if (!text_at(object, {"metadata", "resourceVersion"}).empty()) {
     return bad_request("resourceVersion should not be set on objects to be created");
   }
@@ -197,13 +214,17 @@ Result<json::Value> prepare_create(WriteRequest& request, json::Value object, co
   if (!request.kind.builtin && separates_status(request)) object.get_object().erase("status");
   if (request.kind.builtin) fill_builtin_on_create(request.kind, object);
   request.version.schema.apply_defaults(object);
+  if (request.kind.fields != nullptr) {
+    // Again: the steps above may have taken away what the type always has.
+    STRAKE_CHECK_OK(shape_as(*request.kind.fields, object));
+  }
   STRAKE_CHECK_OK(validate(request, object, nullptr));
   return object;
 }
 
 Result<json::Value> prepare_update(WriteRequest& request, const json::Value& old, json::Value object,
                                    UpdateSource source) {
-  STRAKE_CHECK_OK(decode(request, object));
+  STRAKE_CHECK_OK(decode(request, object, source));
   const ErrorSubject subject = request.kind.subject(text_at(old, {"metadata", "name"}));
   const std::string asked_version = text_at(object, {"metadata", "resourceVersion"});
   if (asked_version.empty()) {

@@ -37,6 +37,7 @@ std::string generated_name(const json::Value& object, Random& random);
 /// The object as it will be stored, without resourceVersion.
 Result<json::Value> prepare_create(WriteRequest& request, json::Value object, const NewIdentity& identity);
 
+/// Whether a client sent the whole object, or what changes in it.
 enum class UpdateSource { kReplacement, kPatch };
 
 /// The object as it will be stored; equal to `old` when nothing changes. `old` has its resourceVersion.

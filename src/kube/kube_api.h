@@ -26,18 +26,18 @@ namespace strake::kube {
 using runtime::Call;
 
 struct ListOptions {
-  std::string label_selector;
-  std::string field_selector;
-  std::uint32_t limit = 0;     ///< 0 = everything in one answer
-  std::string continue_token;  ///< of the page before
-  std::string resource_version;
-  std::string resource_version_match;
+  std::string label_selector{};
+  std::string field_selector{};
+  std::uint32_t limit = 0;       ///< 0 = everything in one answer
+  std::string continue_token{};  ///< of the page before
+  std::string resource_version{};
+  std::string resource_version_match{};
 };
 
 struct ListPage {
   std::vector<Object> items;
-  std::string resource_version;
-  std::string continue_token;  ///< empty on the last page
+  std::string resource_version{};
+  std::string continue_token{};  ///< empty on the last page
 };
 
 enum class WatchType { kAdded, kModified, kDeleted, kBookmark };
@@ -50,11 +50,11 @@ struct WatchEvent {
 };
 
 struct WatchOptions {
-  std::string label_selector;
-  std::string field_selector;
-  std::string resource_version;  ///< events after this version; "" or "0" starts with the present state as kAdded
+  std::string label_selector{};
+  std::string field_selector{};
+  std::string resource_version{};  ///< events after this version; "" or "0" starts with the present state as kAdded
   bool bookmarks = true;
-  std::optional<std::chrono::seconds> timeout;  ///< the server ends the stream after this
+  std::optional<std::chrono::seconds> timeout{};  ///< the server ends the stream after this
 };
 
 /// An open watch; destruction closes it.
@@ -69,19 +69,19 @@ class WatchStream {
 struct WriteOptions {
   bool dry_run = false;
   std::string field_manager = "strake";
-  std::string field_validation;  ///< "", "Ignore", "Warn" or "Strict"
-  std::string subresource;       ///< "" or "status"
-  bool force = false;            ///< server-side apply only: take fields over from other managers
+  std::string field_validation{};  ///< "", "Ignore", "Warn" or "Strict"
+  std::string subresource{};       ///< "" or "status"
+  bool force = false;              ///< server-side apply only: take fields over from other managers
 };
 
 enum class PatchType { kJson, kMerge, kStrategic, kApply };
 std::string_view content_type(PatchType type);
 
 struct DeleteOptions {
-  std::string uid;               ///< precondition, when not empty
-  std::string resource_version;  ///< precondition, when not empty
-  std::string propagation;       ///< "", "Background", "Foreground" or "Orphan"
-  std::optional<std::int64_t> grace_period_seconds;
+  std::string uid{};               ///< precondition, when not empty
+  std::string resource_version{};  ///< precondition, when not empty
+  std::string propagation{};       ///< "", "Background", "Foreground" or "Orphan"
+  std::optional<std::int64_t> grace_period_seconds{};
   bool dry_run = false;
 };
 

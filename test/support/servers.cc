@@ -169,27 +169,28 @@ Status KubeCluster::start_etcd() {
 }
 
 Status KubeCluster::start_apiserver() {
-  return start_server("kube-apiserver", {
-                                            "--etcd-servers=" + local_url("https", ports_.etcd_client),
-                                            "--etcd-cafile=" + ca_file().string(),
-                                            "--etcd-certfile=" + etcd_client_.certificate.string(),
-                                            "--etcd-keyfile=" + etcd_client_.key.string(),
-                                            "--bind-address=127.0.0.1",
-                                            "--advertise-address=127.0.0.1",
-                                            fmt::format("--secure-port={}", ports_.apiserver),
-                                            "--tls-cert-file=" + server_.certificate.string(),
-                                            "--tls-private-key-file=" + server_.key.string(),
-                                            "--client-ca-file=" + ca_file().string(),
-                                            "--authorization-mode=RBAC",
-                                            "--service-cluster-ip-range=10.0.0.0/24",
-                                            "--cert-dir=" + (directory() / "apiserver-certs").string(),
-                                            "--service-account-issuer=" + url_,
-                                            "--service-account-key-file=" + token_key_.string(),
-                                            "--service-account-signing-key-file=" + token_key_.string(),
-                                            "--endpoint-reconciler-type=none",
-                                            "--enable-priority-and-fairness=false",
-                                            "--profiling=false",
-                                        });
+  std::vector<std::string> arguments{
+      "--etcd-servers=" + local_url("https", ports_.etcd_client),
+      "--etcd-cafile=" + ca_file().string(),
+      "--etcd-certfile=" + etcd_client_.certificate.string(),
+      "--etcd-keyfile=" + etcd_client_.key.string(),
+      "--bind-address=127.0.0.1",
+      "--advertise-address=127.0.0.1",
+      fmt::format("--secure-port={}", ports_.apiserver),
+      "--tls-cert-file=" + server_.certificate.string(),
+      "--tls-private-key-file=" + server_.key.string(),
+      "--client-ca-file=" + ca_file().string(),
+      "--authorization-mode=RBAC",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--cert-dir=" + (directory() / "apiserver-certs").string(),
+      "--service-account-issuer=" + url_,
+      "--service-account-key-file=" + token_key_.string(),
+      "--service-account-signing-key-file=" + token_key_.string(),
+      "--endpoint-reconciler-type=none",
+      "--profiling=false",
+  };
+  if (options_.economical) arguments.push_back("--enable-priority-and-fairness=false");
+  return start_server("kube-apiserver", std::move(arguments));
 }
 
 Status KubeCluster::start_controller_manager() {
@@ -330,9 +331,11 @@ Result<path> KubeCluster::write_kubeconfig(const std::string& name, const Certif
 }
 
 std::vector<std::string> KubeCluster::server_environment() const {
-  // GOGC trades a little processor time for a fifth of the apiserver's memory.
-  return {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + directory().string(), "TMPDIR=" + directory().string(),
-          "GOGC=40"};
+  std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + directory().string(),
+                                       "TMPDIR=" + directory().string()};
+  // Trades a little processor time for a fifth of the apiserver's memory.
+  if (options_.economical) environment.push_back("GOGC=40");
+  return environment;
 }
 
 Result<CertificateFiles> KubeCluster::client_certificate(const std::string& common_name,

@@ -24,6 +24,7 @@ namespace strake::test {
 struct KubeClusterOptions {
   bool durable_etcd = false;       ///< true: etcd syncs every write to disk, as it does in production
   bool controller_manager = true;  ///< namespaces, garbage collection, service accounts, disruption budgets
+  bool economical = true;          ///< false: memory and flow control as in production, to be measured
 };
 
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.

@@ -155,9 +155,34 @@ TEST_F(ApiServerTest, ListsComeInPagesTablesAndMetadata) {
   EXPECT_TRUE(body(send({"GET", kMaps})).at("items").as_array().empty());
 }
 
+TEST_F(ApiServerTest, BodiesMayBeProtobuf) {
+  // As `kubectl create configmap c2 -n cap --from-literal=a=b` sends it, for namespace default.
+  using namespace std::string_literals;
+  const std::string object =
+      "\x0a\x0f\x0a\x02"s + "c2"s + "\x12\x00\x1a\x07"s + "default"s + "\x12\x06\x0a\x01"s + "a"s + "\x12\x01"s + "b"s;
+  const std::string sent = "k8s\0\x0a\x0f\x0a\x02"s + "v1"s + "\x12\x09"s + "ConfigMap"s + "\x12"s +
+                           static_cast<char>(object.size()) + object;
+  const net::Response created = send({"POST",
+                                      kMaps,
+                                      sent,
+                                      {{"Content-Type", "application/vnd.kubernetes.protobuf"},
+                                       {"Accept", "application/vnd.kubernetes.protobuf,application/json"}}});
+  EXPECT_EQ(created.status, 201) << created.body;
+  EXPECT_EQ(json::write(body(created).at("data")), R"({"a":"b"})");
+}
+
+TEST_F(ApiServerTest, OpenApiTwoIsEmpty) {
+  EXPECT_TRUE(body(send({"GET", "/openapi/v2"})).at("paths").as_object().empty());
+  const net::Response for_kubectl =
+      send({"GET", "/openapi/v2", "", {{"Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}}});
+  EXPECT_EQ(for_kubectl.status, 200);
+  EXPECT_EQ(for_kubectl.body.substr(0, 5), std::string_view("\x0a\x03"
+                                                            "2.0"));
+}
+
 TEST_F(ApiServerTest, RefusalsHaveTheCodesOfKubernetes) {
   EXPECT_EQ(outcome(send({"GET", "/api/v1/widgets"})), "404 NotFound");
-  EXPECT_EQ(outcome(send({"GET", "/openapi/v2"})), "404 NotFound");
+  EXPECT_EQ(outcome(send({"GET", "/openapi/v1"})), "404 NotFound");
   EXPECT_EQ(outcome(send({"GET", kMaps, "", {{"Accept", "application/vnd.kubernetes.protobuf"}}})),
             "406 NotAcceptable");
   EXPECT_EQ(outcome(send({"POST", kMaps, "kind: ConfigMap", {{"Content-Type", "application/yaml"}}})),

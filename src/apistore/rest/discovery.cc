@@ -118,6 +118,9 @@ json::Value version_document(std::string_view program_version) {
 }  // namespace
 
 std::vector<std::string_view> verbs_of(const Kind& kind) {
+  // In the order kube-apiserver lists them for custom resources and for its own kinds; `kubectl api-resources` keeps
+  // it.
+  if (!kind.builtin) return {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
   std::vector<std::string_view> verbs = {"create", "delete", "deletecollection", "get",
                                          "list",   "patch",  "update",           "watch"};
   // Removing every namespace at once is nobody's intention.
@@ -135,8 +138,10 @@ std::vector<std::string> served_versions(const Registry& registry, std::string_v
     }
   }
   std::vector<std::string> sorted(names.begin(), names.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const std::string& a, const std::string& b) { return version_rank(a) > version_rank(b); });
+  std::sort(sorted.begin(), sorted.end(), [](const std::string& a, const std::string& b) {
+    const auto rank_a = version_rank(a), rank_b = version_rank(b);
+    return rank_a != rank_b ? rank_a > rank_b : a < b;
+  });
   return sorted;
 }
 

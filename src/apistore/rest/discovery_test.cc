@@ -65,7 +65,7 @@ TEST(Discovery, ResourcesOfAVersion) {
   EXPECT_EQ(list.at("groupVersion").as_string(), "example.com/v1");
   EXPECT_EQ(json::write(*resource_named(list, "things")),
             R"({"name":"things","singularName":"thing","namespaced":true,"kind":"Thing",)"
-            R"("verbs":["create","delete","deletecollection","get","list","patch","update","watch"],)"
+            R"("verbs":["delete","deletecollection","get","list","patch","create","update","watch"],)"
             R"("shortNames":["th"],"categories":["all"]})");
   EXPECT_EQ(
       json::write(*resource_named(list, "things/status")),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apistore/rest/protobuf_body.h"
 #include "apistore/rest/request.h"
 
 namespace strake::apistore::rest {
@@ -67,16 +68,18 @@ MediaRange parse_media_range(std::string_view text) {
 
 /// Best first; the order of equals is the client's.
 std::vector<MediaRange> accepted_ranges(const net::Headers& headers) {
+  const auto better = [](const MediaRange& a, const MediaRange& b) { return a.quality > b.quality; };
   std::vector<MediaRange> ranges;
   for (std::string_view line : headers.all("Accept")) {
     while (!line.empty() && ranges.size() < kMaxMediaRanges) {
       const std::string_view piece = take_piece(line, ',');
-      if (!piece.empty()) ranges.push_back(parse_media_range(piece));
+      if (piece.empty()) continue;
+      MediaRange range = parse_media_range(piece);
+      const auto behind_equals = std::upper_bound(ranges.begin(), ranges.end(), range, better);
+      ranges.insert(behind_equals, std::move(range));
     }
   }
   if (ranges.empty()) ranges.push_back({"*/*", {}, 1});
-  std::stable_sort(ranges.begin(), ranges.end(),
-                   [](const MediaRange& a, const MediaRange& b) { return a.quality > b.quality; });
   return ranges;
 }
 
@@ -141,10 +144,11 @@ Status accepts_json(const net::Headers& headers) {
   return json ? Status() : not_acceptable();
 }
 
-Status check_body_type(const net::Headers& headers) {
+Result<json::Value> read_body(const net::Headers& headers, std::string_view body) {
   const std::string type = body_type(headers);
-  if (type.empty() || type == "application/json") return {};
-  return unknown_body_format("application/json");
+  if (type.empty() || type == "application/json") return parse_json_body(body);
+  if (type == kProtobufMediaType) return decode_protobuf_body(body);
+  return unknown_body_format(fmt::format("application/json, {}", kProtobufMediaType));
 }
 
 Result<kube::PatchType> patch_type(const net::Headers& headers, const Kind& kind) {

@@ -40,6 +40,19 @@ json::Object owner_reference() {
                          typed("boolean", "Whether a foreground deletion of the owner waits for this object.")}}}};
 }
 
+json::Object managed_fields_entry() {
+  constexpr std::string_view kNotKept = "Not kept by this server.";
+  return {{"type", "object"},
+          {"description", "What one writer set, for server-side apply."},
+          {"properties", json::Object{{"apiVersion", typed("string", kNotKept)},
+                                      {"fieldsType", typed("string", kNotKept)},
+                                      {"fieldsV1", schema_ref(kFieldsV1)},
+                                      {"manager", typed("string", kNotKept)},
+                                      {"operation", typed("string", kNotKept)},
+                                      {"subresource", typed("string", kNotKept)},
+                                      {"time", timestamp(kNotKept)}}}};
+}
+
 json::Object object_meta() {
   return {{"type", "object"},
           {"properties",
@@ -58,13 +71,13 @@ json::Object object_meta() {
                {"labels", text_map("Pairs by which objects are selected.")},
                {"managedFields", json::Object{{"type", "array"},
                                               {"description", "Not kept by this server."},
-                                              {"items", json::Object{{"type", "object"}}},
+                                              {"items", schema_ref(kManagedFieldsEntry)},
                                               {"x-kubernetes-list-type", "atomic"}}},
                {"name", typed("string", "Unique within kind and namespace; never changes.")},
                {"namespace", typed("string", "The space within which the name is unique; never changes.")},
                {"ownerReferences", json::Object{{"type", "array"},
                                                 {"description", "The objects this one is removed with."},
-                                                {"items", owner_reference()},
+                                                {"items", schema_ref(kOwnerReference)},
                                                 {"x-kubernetes-list-type", "map"},
                                                 {"x-kubernetes-list-map-keys", json::Array{"uid"}},
                                                 {"x-kubernetes-patch-strategy", "merge"},
@@ -127,6 +140,9 @@ json::Object schema_ref(std::string_view name) { return {{"$ref", fmt::format("#
 json::Object meta_schemas() {
   json::Object schemas;
   schemas[kObjectMeta] = object_meta();
+  schemas[kOwnerReference] = owner_reference();
+  schemas[kManagedFieldsEntry] = managed_fields_entry();
+  schemas[kFieldsV1] = json::Object{{"type", "object"}, {"description", "A set of fields."}};
   schemas[kListMeta] = list_meta();
   schemas[kDeleteOptions] = delete_options();
   schemas[kPatch] = json::Object{{"type", "object"}, {"description", "A partial object, or a list of operations."}};

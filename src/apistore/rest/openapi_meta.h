@@ -10,6 +10,9 @@
 namespace strake::apistore::rest {
 
 inline constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+inline constexpr std::string_view kOwnerReference = "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference";
+inline constexpr std::string_view kManagedFieldsEntry = "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry";
+inline constexpr std::string_view kFieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 inline constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 inline constexpr std::string_view kDeleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 inline constexpr std::string_view kPatch = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";

@@ -49,7 +49,8 @@ std::string_view to_string(Verb verb) {
   return "unknown";
 }
 
-Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<std::string>& segments) {
+Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<std::string>& segments,
+                                  kube::StatusDetails& details) {
   // "api", version, ... for the core group; "apis", group, version, ... for the others.
   if (segments.empty() || (segments[0] != "api" && segments[0] != "apis")) return no_such_resource();
   const bool core = segments[0] == "api";
@@ -82,7 +83,12 @@ Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<st
   const bool known_subresource = path.subresource.empty() ||
                                  (path.subresource == "status" && path.version->has_status) ||
                                  (path.subresource == "eviction" && is_pods(*path.kind));
-  if (!known_subresource) return no_such_resource();
+  if (!known_subresource) {
+    // kube-apiserver answers for its own kinds with a plain 404, and for custom resources as if the object were
+    // missing.
+    if (path.kind->builtin) return no_such_resource();
+    return not_found(path.kind->subject(path.name), details);
+  }
   return path;
 }
 
@@ -103,7 +109,7 @@ Result<Verb> verb_for(const ResourcePath& path, std::string_view method, const n
   return watch && flag(*watch) && method == "GET" ? Verb::kWatch : Verb::kList;
 }
 
-Result<json::Value> parse_body(std::string_view body) {
+Result<json::Value> parse_json_body(std::string_view body) {
   auto value = json::parse(body, {.max_bytes = kMaxBodyBytes, .max_depth = kMaxBodyDepth});
   if (value.ok()) return value;
   return bad_request("the body of the request cannot be read: {}", value.error().to_string());
@@ -282,10 +288,10 @@ Result<kube::DeleteOptions> delete_options_from_json(const json::Value& value, k
   return options;
 }
 
-Result<kube::DeleteOptions> parse_delete_options(const net::Query& query, std::string_view body,
-                                                 kube::StatusDetails& details) {
+Result<kube::DeleteOptions> parse_delete_options(const net::Query& query, const net::Headers& headers,
+                                                 std::string_view body, kube::StatusDetails& details) {
   if (!body.empty()) {
-    STRAKE_TRY(const json::Value value, parse_body(body));
+    STRAKE_TRY(const json::Value value, read_body(headers, body));
     return delete_options_from_json(value, details);
   }
   OptionReader reader(query, "DeleteOptions");

@@ -37,8 +37,9 @@ struct ResourcePath {
   kube::ObjectKey key() const { return {ns, name}; }
 };
 
-/// kNotFound for everything this server has nothing at.
-Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<std::string>& segments);
+/// kNotFound for everything this server has nothing at; `details` gets what a Status says about it.
+Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<std::string>& segments,
+                                  kube::StatusDetails& details);
 
 /// kUnsupported (405) when the method does not fit the path; `allowed` gets the methods that do.
 Result<Verb> verb_for(const ResourcePath& path, std::string_view method, const net::Query& query,
@@ -58,12 +59,13 @@ Result<Output> negotiate_output(const net::Headers& headers, const net::Query& q
 /// For documents that come as JSON whatever else was wished for (discovery).
 Status accepts_json(const net::Headers& headers);
 
-/// kUnsupported (415) unless the body is JSON.
-Status check_body_type(const net::Headers& headers);
+/// The body, JSON or Kubernetes' protobuf, as JSON; kUnsupported (415) when it is neither, kInvalidArgument (400) when
+/// it cannot be read.
+Result<json::Value> read_body(const net::Headers& headers, std::string_view body);
 /// From the Content-Type of a PATCH; kUnsupported (415), with a word of its own for server-side apply.
 Result<kube::PatchType> patch_type(const net::Headers& headers, const Kind& kind);
-/// The body as JSON; kInvalidArgument (400) when it is not.
-Result<json::Value> parse_body(std::string_view body);
+/// The body of a PATCH; kInvalidArgument (400) when it is not JSON.
+Result<json::Value> parse_json_body(std::string_view body);
 
 /// Of a GET for many, or a DELETE of many. `details` gets what a Status says about wrong options.
 Result<kube::ListOptions> parse_list_options(const net::Query& query, kube::StatusDetails& details);
@@ -72,8 +74,8 @@ Result<WatchQuery> parse_watch_options(const net::Query& query, kube::StatusDeta
 Result<kube::WriteOptions> parse_write_options(const net::Query& query, std::string_view kind,
                                                kube::StatusDetails& details);
 /// The body, when there is one, counts; else the query.
-Result<kube::DeleteOptions> parse_delete_options(const net::Query& query, std::string_view body,
-                                                 kube::StatusDetails& details);
+Result<kube::DeleteOptions> parse_delete_options(const net::Query& query, const net::Headers& headers,
+                                                 std::string_view body, kube::StatusDetails& details);
 /// From an object of kind DeleteOptions, as a body or inside an Eviction.
 Result<kube::DeleteOptions> delete_options_from_json(const json::Value& value, kube::StatusDetails& details);
 

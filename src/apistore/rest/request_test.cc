@@ -20,8 +20,9 @@ net::Target target(const std::string& text) {
 /// "VERB resource ns/name/subresource", or the code and reason of the refusal.
 std::string understood(const std::string& method, const std::string& text) {
   const net::Target at = target(text);
-  const auto path = resolve_path(registry(), at.segments);
-  if (!path.ok()) return fmt::format("{}", path.error().reason());
+  kube::StatusDetails details;
+  const auto path = resolve_path(registry(), at.segments, details);
+  if (!path.ok()) return fmt::format("{}{}{}", path.error().reason(), details.name.empty() ? "" : " ", details.name);
   std::vector<std::string> allowed;
   const auto verb = verb_for(*path, method, at.query, allowed);
   if (!verb.ok()) return fmt::format("{}: {}", verb.error().reason(), fmt::join(allowed, " "));
@@ -56,6 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
         PathCase{"POST", "/api/v1/nodes", "create nodes //"},
         PathCase{"DELETE", "/api/v1/nodes", "deletecollection nodes //"},
         PathCase{"POST", "/api/v1/nodes/n1", "MethodNotAllowed: DELETE GET PATCH PUT"},
+        PathCase{"GET", "/api/v1/nodes/n1/scale", "NotFound"},
+        PathCase{"GET", "/apis/machineconfiguration.openshift.io/v1/machineconfigs/m/scale", "NotFound m"},
         PathCase{"GET", "/api/v1/pods", "list pods //"}, PathCase{"POST", "/api/v1/pods", "MethodNotAllowed: GET"},
         PathCase{"GET", "/api/v1/pods/p", "NotFound"}, PathCase{"POST", "/api/v1/namespaces/x/pods", "create pods x//"},
         PathCase{"DELETE", "/api/v1/namespaces/x/pods/p", "delete pods x/p/"},
@@ -73,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         PathCase{"GET", "/apis/machineconfiguration.openshift.io/v1/machineconfigs/a", "get machineconfigs /a/"},
         PathCase{"PATCH", "/apis/machineconfiguration.openshift.io/v1/machineconfigpools/a/status",
                  "patch machineconfigpools /a/status"},
-        PathCase{"PATCH", "/apis/machineconfiguration.openshift.io/v1/machineconfigs/a/status", "NotFound"},
+        PathCase{"PATCH", "/apis/machineconfiguration.openshift.io/v1/machineconfigs/a/status", "NotFound a"},
         PathCase{"GET", "/apis/machineconfiguration.openshift.io/v9/machineconfigs", "NotFound"},
         PathCase{"GET", "/api/v1/watch/nodes", "NotFound"}, PathCase{"GET", "/api/v1/widgets", "NotFound"},
         PathCase{"GET", "/apis/nodes", "NotFound"}, PathCase{"GET", "/other", "NotFound"},
@@ -139,15 +142,17 @@ TEST(Accept, AskingForPrettyInTheQuery) {
   EXPECT_FALSE(negotiate_output({}, {{"pretty", "false"}})->pretty);
 }
 
-TEST(BodyType, OnlyJson) {
-  EXPECT_TRUE(check_body_type({}).ok());
-  EXPECT_TRUE(check_body_type({{"Content-Type", "application/json; charset=utf-8"}}).ok());
-  for (const char* type :
-       {"application/yaml", "application/vnd.kubernetes.protobuf", "text/plain", "application/cbor"}) {
-    const Status status = check_body_type({{"Content-Type", type}});
-    ASSERT_FALSE(status.ok()) << type;
-    EXPECT_EQ(error_response(status.error()).status, 415) << type;
+TEST(BodyType, JsonOrProtobuf) {
+  EXPECT_TRUE(read_body({}, "{}").ok());
+  EXPECT_TRUE(read_body({{"Content-Type", "application/json; charset=utf-8"}}, "{}").ok());
+  for (const char* type : {"application/yaml", "text/plain", "application/cbor"}) {
+    const auto body = read_body({{"Content-Type", type}}, "{}");
+    ASSERT_FALSE(body.ok()) << type;
+    EXPECT_EQ(error_response(body.error()).status, 415) << type;
   }
+  const auto not_protobuf = read_body({{"Content-Type", "application/vnd.kubernetes.protobuf"}}, "{}");
+  ASSERT_FALSE(not_protobuf.ok());
+  EXPECT_EQ(error_response(not_protobuf.error()).status, 400);
 }
 
 TEST(PatchTypes, StrategicOnlyWhereKubernetesHasIt) {
@@ -280,14 +285,14 @@ TEST(WriteOptions, AreReadAndChecked) {
 TEST(DeleteOptions, FromTheBodyOrTheQuery) {
   kube::StatusDetails details;
   auto options = parse_delete_options({{"propagationPolicy", "Orphan"}, {"gracePeriodSeconds", "0"}, {"dryRun", "All"}},
-                                      "", details);
+                                      {}, "", details);
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->propagation, "Orphan");
   EXPECT_EQ(options->grace_period_seconds, 0);
   EXPECT_TRUE(options->dry_run);
 
   options = parse_delete_options(
-      {{"propagationPolicy", "Orphan"}},
+      {{"propagationPolicy", "Orphan"}}, {},
       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background","gracePeriodSeconds":30,
                                      "preconditions":{"uid":"u","resourceVersion":"7"}})",
       details);
@@ -297,20 +302,21 @@ TEST(DeleteOptions, FromTheBodyOrTheQuery) {
   EXPECT_EQ(options->uid, "u");
   EXPECT_EQ(options->resource_version, "7");
 
-  EXPECT_EQ(parse_delete_options({{"orphanDependents", "true"}}, "", details)->propagation, "Orphan");
-  EXPECT_EQ(parse_delete_options({}, R"({"orphanDependents":false})", details)->propagation, "Background");
-  EXPECT_FALSE(parse_delete_options({}, R"({"orphanDependents":false,"propagationPolicy":"Orphan"})", details).ok());
-  EXPECT_FALSE(parse_delete_options({}, R"({"propagationPolicy":"Sideways"})", details).ok());
-  EXPECT_FALSE(parse_delete_options({}, R"({"kind":"Node"})", details).ok());
-  EXPECT_FALSE(parse_delete_options({}, "[]", details).ok());
-  EXPECT_FALSE(parse_delete_options({}, R"({"dryRun":[7]})", details).ok());
+  EXPECT_EQ(parse_delete_options({{"orphanDependents", "true"}}, {}, "", details)->propagation, "Orphan");
+  EXPECT_EQ(parse_delete_options({}, {}, R"({"orphanDependents":false})", details)->propagation, "Background");
+  EXPECT_FALSE(
+      parse_delete_options({}, {}, R"({"orphanDependents":false,"propagationPolicy":"Orphan"})", details).ok());
+  EXPECT_FALSE(parse_delete_options({}, {}, R"({"propagationPolicy":"Sideways"})", details).ok());
+  EXPECT_FALSE(parse_delete_options({}, {}, R"({"kind":"Node"})", details).ok());
+  EXPECT_FALSE(parse_delete_options({}, {}, "[]", details).ok());
+  EXPECT_FALSE(parse_delete_options({}, {}, R"({"dryRun":[7]})", details).ok());
 }
 
 TEST(Body, MustBeJsonWithinLimits) {
-  EXPECT_TRUE(parse_body("{}").ok());
-  EXPECT_EQ(error_response(parse_body("{").error()).status, 400);
-  EXPECT_FALSE(parse_body(std::string(200, '[') + std::string(200, ']')).ok());
-  EXPECT_FALSE(parse_body("\"" + std::string(4u << 20, 'x') + "\"").ok());
+  EXPECT_TRUE(parse_json_body("{}").ok());
+  EXPECT_EQ(error_response(parse_json_body("{").error()).status, 400);
+  EXPECT_FALSE(parse_json_body(std::string(200, '[') + std::string(200, ']')).ok());
+  EXPECT_FALSE(parse_json_body("\"" + std::string(4u << 20, 'x') + "\"").ok());
 }
 
 TEST(Answers, WarningsCannotBreakTheHeader) {

@@ -147,20 +147,18 @@ Result<net::Response> ResourceHandler::list(Call& call) {
 }
 
 Result<net::Response> ResourceHandler::create(Call& call) {
-  STRAKE_CHECK_OK(check_body_type(call.http.headers));
   STRAKE_TRY(const kube::WriteOptions options,
              parse_write_options(call.http.target.query, "CreateOptions", call.request.details));
-  STRAKE_TRY(json::Value object, parse_body(call.http.body));
+  STRAKE_TRY(json::Value object, read_body(call.http.headers, call.http.body));
   STRAKE_TRY(ObjectAnswer answer,
              service_.create(call.request, call.path.resource(), call.path.ns, std::move(object), options));
   return answer_object(call, 201, std::move(answer.text));
 }
 
 Result<net::Response> ResourceHandler::evict(Call& call) {
-  STRAKE_CHECK_OK(check_body_type(call.http.headers));
   STRAKE_TRY(const kube::WriteOptions write,
              parse_write_options(call.http.target.query, "CreateOptions", call.request.details));
-  STRAKE_TRY(const json::Value eviction, parse_body(call.http.body));
+  STRAKE_TRY(const json::Value eviction, read_body(call.http.headers, call.http.body));
   const std::string kind = json::find_string(eviction, {"kind"}).value_or("");
   const std::string api_version = json::find_string(eviction, {"apiVersion"}).value_or("");
   if (kind != "Eviction" || (api_version != "policy/v1" && api_version != "policy/v1beta1")) {
@@ -182,11 +180,10 @@ Result<net::Response> ResourceHandler::evict(Call& call) {
 }
 
 Result<net::Response> ResourceHandler::update(Call& call) {
-  STRAKE_CHECK_OK(check_body_type(call.http.headers));
   STRAKE_TRY(kube::WriteOptions options,
              parse_write_options(call.http.target.query, "UpdateOptions", call.request.details));
   options.subresource = call.path.subresource;
-  STRAKE_TRY(json::Value object, parse_body(call.http.body));
+  STRAKE_TRY(json::Value object, read_body(call.http.headers, call.http.body));
   STRAKE_TRY(ObjectAnswer answer,
              service_.update(call.request, call.path.resource(), call.path.key(), std::move(object), options));
   return answer_object(call, 200, std::move(answer.text));
@@ -197,16 +194,15 @@ Result<net::Response> ResourceHandler::patch(Call& call) {
   STRAKE_TRY(kube::WriteOptions options,
              parse_write_options(call.http.target.query, "PatchOptions", call.request.details));
   options.subresource = call.path.subresource;
-  STRAKE_TRY(const json::Value body, parse_body(call.http.body));
+  STRAKE_TRY(const json::Value body, parse_json_body(call.http.body));
   STRAKE_TRY(ObjectAnswer answer,
              service_.patch(call.request, call.path.resource(), call.path.key(), type, body, options));
   return answer_object(call, 200, std::move(answer.text));
 }
 
 Result<net::Response> ResourceHandler::remove(Call& call) {
-  STRAKE_CHECK_OK(check_body_type(call.http.headers));
   STRAKE_TRY(const kube::DeleteOptions options,
-             parse_delete_options(call.http.target.query, call.http.body, call.request.details));
+             parse_delete_options(call.http.target.query, call.http.headers, call.http.body, call.request.details));
   STRAKE_TRY(DeleteAnswer answer, service_.remove(call.request, call.path.resource(), call.path.key(), options));
   if (!answer.gone) return answer_object(call, 200, std::move(answer.text));
   const kube::StatusDetails about{call.path.name, call.path.kind->group, call.path.kind->plural, answer.uid, {}};
@@ -214,10 +210,9 @@ Result<net::Response> ResourceHandler::remove(Call& call) {
 }
 
 Result<net::Response> ResourceHandler::remove_collection(Call& call) {
-  STRAKE_CHECK_OK(check_body_type(call.http.headers));
   STRAKE_TRY(const kube::ListOptions which, parse_list_options(call.http.target.query, call.request.details));
   STRAKE_TRY(const kube::DeleteOptions options,
-             parse_delete_options(call.http.target.query, call.http.body, call.request.details));
+             parse_delete_options(call.http.target.query, call.http.headers, call.http.body, call.request.details));
   STRAKE_TRY(const ListAnswer answer,
              service_.remove_collection(call.request, call.path.resource(), call.path.ns, which, options));
   return answer_list(call, answer);

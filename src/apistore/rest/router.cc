@@ -39,6 +39,25 @@ net::Response cacheable(const net::ServerRequest& request, const OpenApi::Docume
   return response;
 }
 
+/// A document without types, in the form kubectl asks for. kubectl checks objects of kind List and of unknown kinds
+/// against it before it sends them, and gives up without one; from an empty one it leaves the checking to the server.
+net::Response empty_open_api_v2(const net::ServerRequest& request) {
+  constexpr std::string_view kProtobufType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  // openapi.v2.Document: swagger (1) "2.0", info (2) with title (1) "strake" and version (2) "v1"
+  constexpr std::string_view kProtobuf =
+      "\x0a\x03"
+      "2.0"
+      "\x12\x0c"
+      "\x0a\x06"
+      "strake"
+      "\x12\x02"
+      "v1";
+  if (request.headers.get("Accept").value_or("").find(kProtobufType) != std::string_view::npos) {
+    return text_response(200, std::string(kProtobuf), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  }
+  return json_response(200, R"({"swagger":"2.0","info":{"title":"strake","version":"v1"},"paths":{}})");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Router>> Router::make(Service& service, RouterOptions options) {
@@ -105,8 +124,9 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
     return response.ok() ? *std::move(response) : error_response(response.error());
   }
 
-  const Result<ResourcePath> path = resolve_path(service_.registry(), segments);
-  if (!path.ok()) return error_response(path.error());
+  kube::StatusDetails details;
+  const Result<ResourcePath> path = resolve_path(service_.registry(), segments, details);
+  if (!path.ok()) return error_response(path.error(), details);
   subject.resource = path->kind->qualified_name();
   if (!path->subresource.empty()) subject.resource += "/" + path->subresource;
   std::vector<std::string> allowed;
@@ -138,6 +158,7 @@ std::optional<net::Response> Router::health(const net::ServerRequest& request) {
 
 Result<net::Response> Router::open_api(const net::ServerRequest& request) const {
   const auto& segments = request.target.segments;
+  if (segments.size() == 2 && segments[1] == "v2") return empty_open_api_v2(request);
   if (segments.size() < 2 || segments[1] != "v3") return no_such_path();
   STRAKE_CHECK_OK(accepts_json(request.headers));
   if (segments.size() == 2) return cacheable(request, open_api_.index(), false);
