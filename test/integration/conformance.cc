@@ -90,11 +90,7 @@ class KubernetesServer final : public Server {
   static Result<std::unique_ptr<Server>> start() {
     std::unique_ptr<KubernetesServer> kubernetes(new KubernetesServer);
     STRAKE_TRY(kubernetes->cluster_, test::shared_cluster());
-    STRAKE_TRY(std::string created, kubernetes->cluster_->kubectl_checked(
-                                        {"create", "-f", (test::source_folder() / "deploy/crds").string()}));
-    STRAKE_TRY(std::string waited,
-               kubernetes->cluster_->kubectl_checked(
-                   {"wait", "--for=condition=Established", "--timeout=20s", "customresourcedefinitions", "--all"}));
+    STRAKE_CHECK_OK(kubernetes->cluster_->install_definitions());
     STRAKE_TRY(const kube::Kubeconfig config,
                kube::load_kubeconfig(kube::kubeconfig_locations(kubernetes->cluster_->kubeconfig())));
     STRAKE_TRY(const kube::ClusterAccess access, kube::resolve_access(config));

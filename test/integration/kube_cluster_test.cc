@@ -107,12 +107,11 @@ TEST_F(KubeClusterTest, TheControllerManagerMakesServiceAccounts) {
 TEST_F(KubeClusterTest, AcceptsEveryDefinitionOfOurs) {
   const auto files = crd_files();
   ASSERT_FALSE(files.empty()) << "no definitions in " << kCrdFolder;
-  const auto created = cluster_->kubectl_checked({"create", "--validate=strict", "-f", kCrdFolder, "-o", "name"});
-  ASSERT_TRUE(created.ok()) << created.error().to_string();
-  EXPECT_EQ(std::ranges::count(*created, '\n'), std::ssize(files)) << "one definition a file:\n" << *created;
-  const auto established = cluster_->kubectl_checked(
-      {"wait", "--for=condition=Established", "--timeout=20s", "customresourcedefinitions", "--all"});
-  EXPECT_TRUE(established.ok()) << established.error().to_string();
+  const Status installed = cluster_->install_definitions();
+  ASSERT_TRUE(installed.ok()) << installed.error().to_string();
+  const auto defined = cluster_->kubectl_checked({"get", "customresourcedefinitions", "-o", "name"});
+  ASSERT_TRUE(defined.ok()) << defined.error().to_string();
+  EXPECT_EQ(std::ranges::count(*defined, '\n'), std::ssize(files)) << "one definition a file:\n" << *defined;
 }
 
 }  // namespace strake::kube_cluster_test

@@ -28,30 +28,6 @@ std::string without_patched_objects(std::string text) {
   return text;
 }
 
-Result<path> find_kubectl() {
-  path directory;
-  if (const char* given = std::getenv("STRAKE_TEST_SERVERS_KUBE"); given != nullptr && *given != '\0') {
-    directory = given;
-  } else {
-    Command command;
-    command.argv = {test::source_folder() / "test/servers/build.sh", "kube", "--print-dir"};
-    command.timeout = 30s;
-    STRAKE_TRY(ProcessOutput output, run_checked(command));
-    while (output.stdout_bytes.ends_with('\n')) output.stdout_bytes.pop_back();
-    directory = output.stdout_bytes;
-  }
-  return directory / "kubectl";
-}
-
-Status prepare_real_cluster(test::KubeCluster& cluster) {
-  STRAKE_TRY(const std::string created,
-             cluster.kubectl_checked({"create", "-f", test::source_folder() / "deploy/crds"}));
-  STRAKE_TRY(const std::string established,
-             cluster.kubectl_checked(
-                 {"wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinitions", "--all"}));
-  return {};
-}
-
 }  // namespace
 
 std::string masked(std::string text) {
@@ -125,11 +101,13 @@ void KubectlTest::SetUpTestSuite() {
   auto cluster = test::shared_cluster();
   ASSERT_TRUE(cluster.ok()) << cluster.error().to_string();
   real_ = (*cluster)->kubeconfig();
-  const Status prepared = prepare_real_cluster(**cluster);
-  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
-  auto program = find_kubectl();
-  ASSERT_TRUE(program.ok()) << program.error().to_string();
-  kubectl_ = *program;
+  const Status installed = (*cluster)->install_definitions();
+  ASSERT_TRUE(installed.ok()) << installed.error().to_string();
+  const Status collected = (*cluster)->collect_leftovers();
+  ASSERT_TRUE(collected.ok()) << collected.error().to_string();
+  const auto programs = test::kube_programs();
+  ASSERT_TRUE(programs.ok()) << programs.error().to_string();
+  kubectl_ = *programs / "kubectl";
   auto differences = read_file(test::source_folder() / "docs/api-differences.md", 1 << 20);
   ASSERT_TRUE(differences.ok()) << differences.error().to_string();
   differences_ = *differences;

@@ -60,7 +60,15 @@ std::string last_lines(const path& file) {
   return text.substr(start);
 }
 
-Result<path> find_programs() {
+std::string yaml_quoted(const path& text) { return boost::json::serialize(boost::json::string(text.string())); }
+
+std::string local_url(std::string_view scheme, std::uint16_t port) {
+  return fmt::format("{}://127.0.0.1:{}", scheme, port);
+}
+
+}  // namespace
+
+Result<path> kube_programs() {
   path directory;
   if (const char* given = std::getenv("STRAKE_TEST_SERVERS_KUBE"); given != nullptr && *given != '\0') {
     directory = given;
@@ -80,14 +88,6 @@ Result<path> find_programs() {
   return directory;
 }
 
-std::string yaml_quoted(const path& text) { return boost::json::serialize(boost::json::string(text.string())); }
-
-std::string local_url(std::string_view scheme, std::uint16_t port) {
-  return fmt::format("{}://127.0.0.1:{}", scheme, port);
-}
-
-}  // namespace
-
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)
     : options_(options), programs_(std::move(programs)), directory_(std::make_unique<TempDir>()) {}
 
@@ -98,7 +98,7 @@ KubeCluster::~KubeCluster() {
 }
 
 Result<std::unique_ptr<KubeCluster>> KubeCluster::start(const KubeClusterOptions& options) {
-  STRAKE_TRY(path programs, find_programs());
+  STRAKE_TRY(path programs, kube_programs());
   std::unique_ptr<KubeCluster> cluster(new KubeCluster(options, std::move(programs)));
   STRAKE_CHECK_OK(cluster->make_certificates());
   for (int attempt = 1;; ++attempt) {
@@ -267,6 +267,32 @@ Result<std::string> KubeCluster::ask_etcd(const std::string& method, const std::
   curl.env = server_environment();
   STRAKE_TRY_CONTEXT(ProcessOutput output, run_checked(curl), "asking etcd to {} {}", method, body);
   return std::move(output.stdout_bytes);
+}
+
+Status KubeCluster::install_definitions() {
+  STRAKE_TRY_CONTEXT(
+      const std::string applied,
+      kubectl_checked({"apply", "--server-side", "--validate=strict", "-f", source_folder() / "deploy/crds"}),
+      "defining our kinds");
+  STRAKE_TRY_CONTEXT(
+      const std::string established,
+      kubectl_checked({"wait", "--for=condition=Established", "--timeout=20s", "customresourcedefinitions", "--all"}),
+      "waiting until our kinds are served");
+  return {};
+}
+
+Status KubeCluster::collect_leftovers() {
+  STRAKE_TRY(std::string kinds, kubectl_checked({"get", "customresourcedefinitions", "-o", "name"}));
+  std::string resources = "nodes";
+  for (const std::string_view prefix = "customresourcedefinition.apiextensions.k8s.io/"; !kinds.empty();) {
+    const std::string line = kinds.substr(0, kinds.find('\n'));
+    kinds.erase(0, line.size() + 1);
+    resources += "," + line.substr(prefix.size());
+  }
+  STRAKE_TRY_CONTEXT(const std::string deleted,
+                     kubectl_checked({"delete", resources, "--all", "--all-namespaces", "--timeout=20s"}),
+                     "collecting what earlier suites left");
+  return {};
 }
 
 Status KubeCluster::compact_etcd() {

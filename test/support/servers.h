@@ -27,6 +27,9 @@ struct KubeClusterOptions {
   bool economical = true;          ///< false: memory and flow control as in production, to be measured
 };
 
+/// The folder with etcd, kube-apiserver, kube-controller-manager and kubectl; an error says how to build them.
+Result<std::filesystem::path> kube_programs();
+
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
 class KubeCluster {
  public:
@@ -63,6 +66,12 @@ class KubeCluster {
 
   /// As administrator; any exit status other than 0 is an error that quotes stderr.
   Result<std::string> kubectl_checked(std::vector<std::string> arguments) const;
+
+  /// Defines the kinds of deploy/crds and waits until they are served.
+  Status install_definitions();
+
+  /// Deletes what earlier suites left: Nodes, and the objects of all kinds of deploy/crds.
+  Status collect_leftovers();
 
   /// Throws the history of the store away, as kube-apiserver does every five minutes.
   Status compact_etcd();
