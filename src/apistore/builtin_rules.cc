@@ -72,21 +72,4 @@ void fill_builtin_on_update(const Kind& kind, json::Value& object) {
   if (is_core_kind(kind, "Node")) default_allocatable(object);
 }
 
-void check_builtin_update(const Kind& kind, const json::Value& old, const json::Value& object,
-                          std::vector<FieldProblem>& problems) {
-  if (!is_core_kind(kind, "Secret") && !is_core_kind(kind, "ConfigMap")) return;
-  if (!json::find_bool(old, {"immutable"}).value_or(false)) return;
-  const auto changed = [&](std::string_view field) {
-    const json::Value* before = json::find(old, {field});
-    const json::Value* after = json::find(object, {field});
-    if (before == nullptr || after == nullptr) return before != after;
-    return !json::same_value(*before, *after);
-  };
-  for (const std::string_view field : {"data", "binaryData", "immutable"}) {
-    if (changed(field)) {
-      problems.push_back(FieldProblem::forbidden(std::string(field), "field is immutable when `immutable` is set"));
-    }
-  }
-}
-
 }  // namespace strake::apistore

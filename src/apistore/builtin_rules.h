@@ -2,9 +2,7 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
-#include "apistore/field_problem.h"
 #include "apistore/registry.h"
 #include "codec/json.h"
 
@@ -20,7 +18,5 @@ bool allows_unconditional_update(const Kind& kind);
 /// What the kind's own type sets on creation and update (a Pod is Pending, a Secret's stringData becomes data, ...).
 void fill_builtin_on_create(const Kind& kind, json::Value& object);
 void fill_builtin_on_update(const Kind& kind, json::Value& object);
-void check_builtin_update(const Kind& kind, const json::Value& old, const json::Value& object,
-                          std::vector<FieldProblem>& problems);
 
 }  // namespace strake::apistore

@@ -14,7 +14,7 @@ std::string shown_value(const json::Value& value) {
     text.resize(end);
     text += "...";
   }
-  return value.is_null() ? "\"null\"" : text;
+  return text;
 }
 
 FieldProblem FieldProblem::required(std::string field, std::string_view detail) {

@@ -13,7 +13,9 @@
 namespace strake::apistore {
 
 struct FieldProblem {
-  std::string field;   ///< "spec.units[0].name"; "" for the object itself
+  static constexpr std::string_view kObjectItself = "<nil>";
+
+  std::string field;   ///< "spec.units[0].name"; kObjectItself when it is no field
   std::string reason;  ///< "FieldValueInvalid", ...: the reason of a Status cause
   std::string text;    ///< `Invalid value: "x": must be ...`
 
@@ -28,7 +30,7 @@ struct FieldProblem {
   static FieldProblem too_long(std::string field, std::int64_t limit);
   static FieldProblem too_many(std::string field, std::int64_t actual, std::int64_t limit);
 
-  std::string to_string() const { return fmt::format("{}: {}", field.empty() ? "<nil>" : field, text); }
+  std::string to_string() const { return fmt::format("{}: {}", field, text); }
 };
 
 /// Which object an error is about; becomes StatusDetails.

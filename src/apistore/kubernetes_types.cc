@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/embedded_file.h"
+#include "base/time.h"
 #include "codec/base64.h"
 
 namespace strake::apistore {
@@ -223,9 +224,12 @@ class Shaper {
         if (value.is_string()) return check_base64(json::as_view(value.get_string()));
         fits = false;
         break;
-      case FieldType::kString:
       case FieldType::kTime:
-      case FieldType::kMicroTime: fits = value.is_string(); break;
+      case FieldType::kMicroTime:
+        if (value.is_string()) return check_time(json::as_view(value.get_string()), field.type);
+        fits = false;
+        break;
+      case FieldType::kString: fits = value.is_string(); break;
       case FieldType::kInt32:
       case FieldType::kInt64: fits = value.is_int64(); break;
       case FieldType::kBoolean: fits = value.is_bool(); break;
@@ -261,6 +265,18 @@ class Shaper {
         case FieldType::kFieldsV1: break;  // null
       }
     }
+  }
+
+  /// Go reads a MicroTime with exactly six digits behind the second.
+  static Status check_time(std::string_view text, FieldType type) {
+    constexpr std::size_t kFraction = std::string_view("2006-01-02T15:04:05").size();
+    constexpr std::size_t kMicroDigits = 6;
+    const bool micro = type == FieldType::kMicroTime;
+    const bool precise = text.size() > kFraction + kMicroDigits + 1 && text[kFraction] == '.' &&
+                         text.find_first_not_of("0123456789", kFraction + 1) == kFraction + 1 + kMicroDigits;
+    if ((!micro || precise) && parse_rfc3339(text).ok()) return {};
+    return error(Code::kInvalidArgument, "parsing time \"{}\" as \"2006-01-02T15:04:05{}Z07:00\": it has another form",
+                 text, micro ? ".000000" : "");
   }
 
   static Status check_base64(std::string_view text) {

@@ -68,6 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
         Shaping{"empty_maps_and_nulls_go", "ConfigMap", R"({"data":{},"binaryData":null,"immutable":null})", "{}"},
         Shaping{"a_false_that_was_set_stays", "ConfigMap", R"({"immutable":false})", R"({"immutable":false})"},
         Shaping{"empty_values_of_maps_stay", "ConfigMap", R"({"data":{"a":""}})", R"({"data":{"a":""}})"},
+        Shaping{"times_stay", "Lease", R"({"spec":{"renewTime":"2026-01-02T03:04:05.123456+01:00"}})",
+                R"({"spec":{"renewTime":"2026-01-02T03:04:05.123456+01:00"}})"},
         Shaping{"what_is_never_absent_comes", "PodDisruptionBudget", R"({"spec":{"minAvailable":0}})",
                 R"({"spec":{"minAvailable":0},"status":{"currentHealthy":0,"desiredHealthy":0,"disruptionsAllowed":0,
                     "expectedPods":0}})"},
@@ -93,6 +95,12 @@ TEST(ShapeAs, AnotherTypeIsRefusedInTheWordsOfGo) {
   EXPECT_EQ(said("Pod", R"({"spec":{"hostNetwork":"yes"}})"),
             "json: cannot unmarshal string into Go struct field Pod.spec.hostNetwork of type bool");
   EXPECT_EQ(said("Secret", R"({"data":{"a":"***"}})"), "illegal base64 data at input byte 0");
+  EXPECT_EQ(said("Event", R"({"lastTimestamp":"yesterday"})"),
+            R"(parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": it has another form)");
+  for (const char* time : {"yesterday", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123Z"}) {
+    EXPECT_EQ(said("Lease", fmt::format(R"({{"spec":{{"renewTime":"{}"}}}})", time).c_str()),
+              fmt::format(R"(parsing time "{}" as "2006-01-02T15:04:05.000000Z07:00": it has another form)", time));
+  }
 }
 
 }  // namespace strake::apistore::kubernetes_types_test

@@ -57,12 +57,10 @@ void check_owners(const json::Value& object, std::vector<FieldProblem>& problems
   const json::Value* owners = json::find(object, {"metadata", "ownerReferences"});
   if (owners == nullptr) return;
   bool has_controller = false;
-  std::size_t index = 0;
   for (const json::Value& owner : owners->get_array()) {
-    const std::string path = fmt::format("metadata.ownerReferences[{}]", index++);
     const auto need = [&](std::string_view name, std::string_view what) {
       if (json::find_string(owner, {name}).value_or("").empty())
-        problems.push_back(FieldProblem::invalid(fmt::format("{}.{}", path, name), "", what));
+        problems.push_back(FieldProblem::invalid(fmt::format("metadata.ownerReferences.{}", name), "", what));
     };
     need("apiVersion", "version must not be empty");
     need("kind", "must not be empty");

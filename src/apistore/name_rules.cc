@@ -28,6 +28,10 @@ constexpr const char* kLabelValueRule =
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
+constexpr const char* kDataKeyRule =
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
 std::string too_many_bytes(std::size_t limit) { return fmt::format("must be no more than {} bytes", limit); }
 
 bool is_dns1123_label(std::string_view text) {
@@ -36,14 +40,17 @@ bool is_dns1123_label(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-'; });
 }
 
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+/// Alphanumeric characters, '-', '_' and '.'.
+bool is_of_name_characters(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 /// The part of a label key behind its prefix, or a label value that is not empty.
 bool is_label_name(std::string_view text) {
-  const auto alphanumeric = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !text.empty() && alphanumeric(text.front()) && alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+  return is_of_name_characters(text) && is_alphanumeric(text.front()) && is_alphanumeric(text.back());
 }
 
 }  // namespace
@@ -95,6 +102,20 @@ std::vector<std::string> label_value_problems(std::string_view text) {
   std::vector<std::string> problems;
   if (text.size() > kMaxLabelBytes) problems.push_back(too_many_bytes(kMaxLabelBytes));
   if (!text.empty() && !is_label_name(text)) problems.emplace_back(kLabelValueRule);
+  return problems;
+}
+
+std::vector<std::string> data_key_problems(std::string_view text) {
+  std::vector<std::string> problems;
+  if (text.size() > kMaxSubdomainBytes) {
+    problems.push_back(fmt::format("must be no more than {} characters", kMaxSubdomainBytes));
+  }
+  if (!is_of_name_characters(text)) problems.emplace_back(kDataKeyRule);
+  if (text == "." || text == "..") {
+    problems.push_back(fmt::format("must not be '{}'", text));
+  } else if (text.starts_with("..")) {
+    problems.emplace_back("must not start with '..'");
+  }
   return problems;
 }
 

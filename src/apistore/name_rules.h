@@ -16,4 +16,7 @@ std::optional<std::string> dns1123_subdomain_problem(std::string_view text);
 std::vector<std::string> qualified_name_problems(std::string_view text);
 std::vector<std::string> label_value_problems(std::string_view text);
 
+/// Of a key in the data of a ConfigMap or Secret, which becomes a file name.
+std::vector<std::string> data_key_problems(std::string_view text);
+
 }  // namespace strake::apistore

@@ -33,4 +33,23 @@ TEST(NameRules, LabelValues) {
                 "used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"});
 }
 
+TEST(NameRules, KeysOfData) {
+  for (const std::string& good : {std::string("a"), std::string("tls.crt"), std::string(".hidden"),
+                                  std::string("A_b-1"), std::string("a.."), std::string(253, 'a')}) {
+    EXPECT_TRUE(data_key_problems(good).empty()) << good;
+  }
+  const auto said = [](std::string_view text) {
+    std::string all;
+    for (const std::string& problem : data_key_problems(text)) all += problem.substr(0, 40) + "; ";
+    return all;
+  };
+  EXPECT_EQ(said(""), "a valid config key must consist of alpha; ");
+  EXPECT_EQ(said("a/b"), "a valid config key must consist of alpha; ");
+  EXPECT_EQ(said("."), "must not be '.'; ");
+  EXPECT_EQ(said(".."), "must not be '..'; ");
+  EXPECT_EQ(said("..a"), "must not start with '..'; ");
+  EXPECT_EQ(said("../a"), "a valid config key must consist of alpha; must not start with '..'; ");
+  EXPECT_EQ(said(std::string(254, 'a')), "must be no more than 253 characters; ");
+}
+
 }  // namespace strake::apistore::name_rules_test

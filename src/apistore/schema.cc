@@ -113,31 +113,37 @@ bool has_format(std::string_view text, std::string_view format) {
 
 class Validator {
  public:
-  explicit Validator(Problems& problems) : problems_(problems) {}
+  /// Rules count only in an object whose fields can be relied on: what breaks them is kept apart.
+  Validator(Problems& problems, Problems& broken_rules) : problems_(problems), broken_rules_(broken_rules) {}
 
   void check(const json::Value& value, const Schema::Node& node, const std::string& path, const json::Value* old) {
     if (problems_.size() >= kMaxProblems) return;
     if (value.is_null() && node.nullable) return;
-    const std::string wanted = node.int_or_string ? "integer,string" : node.type;
-    const bool right_type = node.int_or_string ? value.is_string() || is_integral(value) : has_type(value, node.type);
-    if (!right_type) {
-      const std::string_view actual = json::type_name(value);
-      problems_.push_back(FieldProblem::wrong_type(
-          path, actual, fmt::format("{} in body must be of type {}: \"{}\"", path, wanted, actual)));
-      return;
-    }
+    const bool right_type = check_type(value, node, path);
     if (!node.allowed_values.empty()) check_enum(value, node, path);
-    if (value.is_string()) check_string(value, node, path);
-    if (value.is_number()) check_number(value, node, path);
-    if (value.is_array()) check_array(value.get_array(), node, path);
-    if (value.is_object()) check_object(value, node, path, old);
+    if (right_type) {
+      if (value.is_string()) check_string(value, node, path);
+      if (value.is_number()) check_number(value, node, path);
+      if (value.is_array()) check_array(value.get_array(), node, path);
+      if (value.is_object()) check_object(value, node, path, old);
+    }
     check_junctors(value, node, path);
+    if (!right_type) return;
     for (const SchemaRule& rule : node.rules) check_rule(value, rule, path, old);
   }
 
  private:
   void invalid(const json::Value& value, const std::string& path, std::string_view detail) {
     problems_.push_back(FieldProblem::invalid(path, value, fmt::format("{} in body {}", path, detail)));
+  }
+
+  bool check_type(const json::Value& value, const Schema::Node& node, const std::string& path) {
+    if (node.int_or_string ? value.is_string() || is_integral(value) : has_type(value, node.type)) return true;
+    const std::string_view wanted = node.int_or_string ? std::string_view("integer,string") : node.type;
+    const std::string_view actual = json::type_name(value);
+    problems_.push_back(FieldProblem::wrong_type(
+        path, actual, fmt::format("{} in body must be of type {}: \"{}\"", path, wanted, actual)));
+    return false;
   }
 
   void check_enum(const json::Value& value, const Schema::Node& node, const std::string& path) {
@@ -158,7 +164,7 @@ class Validator {
     if (node.min_length && code_points(text) < static_cast<std::size_t>(*node.min_length)) {
       invalid(value, path, fmt::format("should be at least {} chars long", *node.min_length));
     }
-    if (node.pattern && !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *node.pattern)) {
+    if (node.pattern && !matches(text, *node.pattern)) {
       invalid(value, path, fmt::format("should match '{}'", node.pattern->pattern()));
     }
     if (!node.format.empty() && !has_format(text, node.format)) {
@@ -238,31 +244,75 @@ class Validator {
     }
   }
 
-  static bool accepts(const json::Value& value, const Schema::Node& node, const std::string& path) {
+  static Problems problems_of(const json::Value& value, const Schema::Node& node, const std::string& path) {
     Problems problems;
-    Validator(problems).check(value, node, path, nullptr);
-    return problems.empty();
+    Problems broken_rules;  // stay empty: what is joined has none
+    Validator(problems, broken_rules).check(value, node, path, nullptr);
+    return problems;
+  }
+
+  /// How schemas are joined is told about the whole object, with the place in the words.
+  void junctor_fails(const std::string& path, std::string_view detail) {
+    problems_.push_back(FieldProblem::invalid("", "", fmt::format("\"{}\" {}", path, detail)));
+  }
+
+  /// How many of the alternatives accept the value. When none does, the problems of the one that came nearest are told.
+  std::size_t count_accepting(const json::Value& value, const std::vector<Schema::Node>& alternatives,
+                              const std::string& path) {
+    std::size_t accepting = 0;
+    Problems nearest;
+    for (const Schema::Node& each : alternatives) {
+      Problems found = problems_of(value, each, path);
+      if (found.empty()) ++accepting;
+      if (nearest.empty() || found.size() < nearest.size()) nearest = std::move(found);
+    }
+    if (accepting == 0) problems_.insert(problems_.end(), nearest.begin(), nearest.end());
+    return accepting;
   }
 
   void check_junctors(const json::Value& value, const Schema::Node& node, const std::string& path) {
-    for (const Schema::Node& each : node.all_of) check(value, each, path, nullptr);
-    const auto matches = [&](const Schema::Node& each) { return accepts(value, each, path); };
-    if (!node.any_of.empty() && std::none_of(node.any_of.begin(), node.any_of.end(), matches)) {
-      invalid(value, path, "must validate at least one schema (anyOf)");
+    if (!node.any_of.empty() && count_accepting(value, node.any_of, path) == 0) {
+      junctor_fails(path, "must validate at least one schema (anyOf)");
     }
     if (!node.one_of.empty()) {
-      const auto found = std::count_if(node.one_of.begin(), node.one_of.end(), matches);
-      if (found != 1) {
-        problems_.push_back(FieldProblem::invalid(
-            path, value,
-            fmt::format("\"{}\" must validate one and only one schema (oneOf). Found {} valid{}", path,
-                        found == 0 ? std::string("none") : std::to_string(found), found == 0 ? "" : " alternatives")));
+      const std::size_t accepting = count_accepting(value, node.one_of, path);
+      if (accepting != 1) {
+        junctor_fails(path, fmt::format("must validate one and only one schema (oneOf). Found {}",
+                                        accepting == 0 ? std::string("none valid")
+                                                       : fmt::format("{} valid alternatives", accepting)));
       }
     }
-    if (node.none_of && accepts(value, *node.none_of, path)) {
-      problems_.push_back(
-          FieldProblem::invalid(path, value, fmt::format("\"{}\" must not validate the schema (not)", path)));
+    std::size_t refusing = 0;
+    for (const Schema::Node& each : node.all_of) {
+      const Problems found = problems_of(value, each, path);
+      if (!found.empty()) ++refusing;
+      problems_.insert(problems_.end(), found.begin(), found.end());
     }
+    if (refusing > 0) {
+      junctor_fails(path, fmt::format("must validate all the schemas (allOf){}",
+                                      refusing == node.all_of.size() ? ". None validated" : ""));
+    }
+    if (node.none_of && problems_of(value, *node.none_of, path).empty()) {
+      junctor_fails(path, "must not validate the schema (not)");
+    }
+  }
+
+  static bool matches(std::string_view text, const re2::RE2& pattern) {
+    return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
+  }
+
+  static bool all_match(const json::Value& value, const re2::RE2& pattern) {
+    if (value.is_object()) {
+      const json::Object& map = value.get_object();
+      return std::all_of(map.begin(), map.end(), [&](const auto& member) {
+        return matches({member.key().data(), member.key().size()}, pattern);
+      });
+    }
+    if (!value.is_array()) return true;
+    const json::Array& list = value.get_array();
+    return std::all_of(list.begin(), list.end(), [&](const json::Value& item) {
+      return item.is_string() && matches(json::as_view(item.get_string()), pattern);
+    });
   }
 
   void check_rule(const json::Value& value, const SchemaRule& rule, const std::string& path, const json::Value* old) {
@@ -271,6 +321,7 @@ class Validator {
     switch (rule.kind) {
       case SchemaRule::Kind::kUnchanged: holds = old == nullptr || json::same_value(value, *old); break;
       case SchemaRule::Kind::kNameIs: holds = name == rule.literal; break;
+      case SchemaRule::Kind::kAllMatch: holds = all_match(value, *rule.pattern); break;
       case SchemaRule::Kind::kNameIsField: {
         const json::Value* at = &value;
         for (const std::string& step : rule.field) at = at == nullptr ? nullptr : json::find(*at, {step});
@@ -278,12 +329,19 @@ class Validator {
         break;
       }
     }
-    if (!holds) problems_.push_back(FieldProblem::wrong_type(path, json::type_name(value), rule.message));
-    if (!holds) problems_.back().reason = "FieldValueInvalid";
+    if (holds) return;
+    broken_rules_.push_back(FieldProblem::wrong_type(path, json::type_name(value), rule.message));
+    broken_rules_.back().reason = "FieldValueInvalid";
   }
 
   Problems& problems_;
+  Problems& broken_rules_;
 };
+
+/// As kube-apiserver decides whether rules are looked at.
+bool keeps_rules_from_counting(const FieldProblem& problem) {
+  return problem.reason != "FieldValueInvalid" && problem.reason != "FieldValueDuplicate";
+}
 
 }  // namespace
 
@@ -297,7 +355,18 @@ void Schema::apply_defaults(json::Value& object) const { default_value(object, *
 
 std::vector<FieldProblem> Schema::validate(const json::Value& object, const json::Value* old) const {
   Problems problems;
-  Validator(problems).check(object, *root_, "", old);
+  Problems broken_rules;
+  Validator(problems, broken_rules).check(object, *root_, "", old);
+  if (!root_->has_rules_within || std::none_of(problems.begin(), problems.end(), keeps_rules_from_counting)) {
+    problems.insert(problems.end(), broken_rules.begin(), broken_rules.end());
+  } else {
+    problems.push_back(FieldProblem::invalid("", nullptr,
+                                             "some validation rules were not checked because the object was invalid; "
+                                             "correct the existing errors to complete validation"));
+  }
+  for (FieldProblem& problem : problems) {
+    if (problem.field.empty()) problem.field = FieldProblem::kObjectItself;
+  }
   return problems;
 }
 

@@ -4,10 +4,11 @@
 // filled in (and nulls that are not allowed are dropped), then everything is validated. Error texts are those
 // kube-apiserver gives.
 //
-// Not evaluated here: CEL rules (x-kubernetes-validations), except three shapes the product relies on:
+// Not evaluated here: CEL rules (x-kubernetes-validations), except four shapes the product relies on:
 //   self.metadata.name == 'literal'      at the root: a singleton
 //   self.metadata.name == self.a.b.c     at the root: an object named after what it is about
 //   self == oldSelf                      on a field reached through properties: immutable once set
+//   self.all(x, x.matches('pattern'))    on a map: what its keys look like; on a list: its items
 #pragma once
 
 #include <memory>

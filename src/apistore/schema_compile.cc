@@ -1,5 +1,7 @@
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "apistore/schema_node.h"
 
 namespace strake::apistore {
@@ -31,6 +33,28 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \n") - first + 1);
 }
 
+re2::RE2::Options pattern_options() {
+  re2::RE2::Options options(re2::RE2::Quiet);
+  options.set_max_mem(kPatternMemoryBytes);
+  return options;
+}
+
+/// The pattern of `self.all(x, x.matches('pattern'))`; null for everything else. A literal with escapes needs an
+/// interpreter, too.
+std::shared_ptr<const re2::RE2> all_match_pattern(std::string_view expression) {
+  static const re2::RE2 kShape(R"(self\.all\((\w+), *(\w+)\.matches\('([^'\\]*)'\)\))");
+  std::string variable;
+  std::string matched;
+  std::string pattern;
+  if (!re2::RE2::FullMatch(re2::StringPiece(expression.data(), expression.size()), kShape, &variable, &matched,
+                           &pattern) ||
+      variable != matched) {
+    return nullptr;
+  }
+  auto compiled = std::make_shared<const re2::RE2>(pattern, pattern_options());
+  return compiled->ok() ? compiled : nullptr;
+}
+
 /// nullopt for every rule that needs a CEL interpreter.
 std::optional<SchemaRule> known_rule(const json::Value& rule, bool is_root) {
   const std::string text = json::find_string(rule, {"rule"}).value_or("");
@@ -38,6 +62,10 @@ std::optional<SchemaRule> known_rule(const json::Value& rule, bool is_root) {
   SchemaRule known;
   known.message = json::find_string(rule, {"message"}).value_or(fmt::format("failed rule: {}", expression));
   if (expression == "self == oldSelf") return known;
+  if (known.pattern = all_match_pattern(expression); known.pattern) {
+    known.kind = SchemaRule::Kind::kAllMatch;
+    return known;
+  }
   constexpr std::string_view kNameEquals = "self.metadata.name == ";
   if (!is_root || !expression.starts_with(kNameEquals)) return std::nullopt;
   expression.remove_prefix(kNameEquals.size());
@@ -142,20 +170,23 @@ Result<Schema::Node> compile_node(const json::Value& schema, const std::string& 
     node.allowed_values.assign(values->get_array().begin(), values->get_array().end());
   }
   if (const auto pattern = json::find_string(schema, {"pattern"}); pattern && !pattern->empty()) {
-    re2::RE2::Options options(re2::RE2::Quiet);
-    options.set_max_mem(kPatternMemoryBytes);
-    node.pattern = std::make_unique<re2::RE2>(*pattern, options);
+    node.pattern = std::make_unique<re2::RE2>(*pattern, pattern_options());
     if (!node.pattern->ok()) {
       return error(Code::kInvalidArgument, "{}.pattern '{}': {}", path, *pattern, node.pattern->error());
     }
   }
   if (const json::Value* rules = json::find(schema, {"x-kubernetes-validations"});
       rules != nullptr && rules->is_array()) {
+    node.has_rules_within = !rules->get_array().empty();
     for (const json::Value& rule : rules->get_array()) {
       if (auto known = known_rule(rule, depth == 0)) node.rules.push_back(*std::move(known));
     }
   }
   STRAKE_CHECK_OK(compile_children(schema, path, depth, node));
+  node.has_rules_within |= (node.items && node.items->has_rules_within) ||
+                           (node.additional && node.additional->has_rules_within) ||
+                           std::any_of(node.properties.begin(), node.properties.end(),
+                                       [](const auto& property) { return property.second.has_rules_within; });
   return node;
 }
 

@@ -17,10 +17,11 @@ namespace strake::apistore {
 
 /// A rule of x-kubernetes-validations whose shape we evaluate ourselves.
 struct SchemaRule {
-  enum class Kind { kNameIs, kNameIsField, kUnchanged };
+  enum class Kind { kNameIs, kNameIsField, kUnchanged, kAllMatch };
   Kind kind = Kind::kUnchanged;
   std::string literal;
   std::vector<std::string> field;
+  std::shared_ptr<const re2::RE2> pattern;
   std::string message;
 };
 
@@ -55,6 +56,7 @@ struct Schema::Node {
   std::vector<Node> all_of, any_of, one_of;
   std::unique_ptr<Node> none_of;  ///< "not"
   std::vector<SchemaRule> rules;
+  bool has_rules_within = false;  ///< of any shape, here or below
 };
 
 }  // namespace strake::apistore

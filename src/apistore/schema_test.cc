@@ -88,13 +88,34 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"IntOrStringTakesString", R"({"x-kubernetes-int-or-string":true})", R"("50%")", ""},
         ProblemCase{"IntOrStringRefusesTheRest", R"({"x-kubernetes-int-or-string":true})", "true",
                     R"(spec.x: Invalid value: "boolean": spec.x in body must be of type integer,string: "boolean")"},
-        ProblemCase{"AnyOf", R"({"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]})", R"({"c":1})",
-                    R"(spec.x: Invalid value: {"c":1}: spec.x in body must validate at least one schema (anyOf))"},
+        ProblemCase{
+            "AnyOf", R"({"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]})", R"({"c":1})",
+            R"(spec.x.a: Required value | <nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf))"},
+        ProblemCase{
+            "AnyOfTellsOfTheNearest", R"({"type":"object","anyOf":[{"required":["a","b"]},{"required":["c"]}]})", "{}",
+            R"(spec.x.c: Required value | <nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf))"},
+        ProblemCase{"AnyOfTwoTypes",
+                    R"({"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]})", "true",
+                    R"(spec.x: Invalid value: "boolean": spec.x in body must be of type integer,string: "boolean" | )"
+                    R"(spec.x: Invalid value: "boolean": spec.x in body must be of type integer: "boolean" | )"
+                    R"(<nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf))"},
+        ProblemCase{"WrongTypeIsNotInTheEnumEither", R"({"type":"string","enum":["a"]})", "1",
+                    R"(spec.x: Invalid value: "integer": spec.x in body must be of type string: "integer" | )"
+                    R"(spec.x: Unsupported value: 1: supported values: "a")"},
+        ProblemCase{
+            "AllOf", R"({"type":"object","allOf":[{"required":["a"]},{"required":["b"]}]})", R"({"a":1})",
+            R"(spec.x.b: Required value | <nil>: Invalid value: "": "spec.x" must validate all the schemas (allOf))"},
+        ProblemCase{
+            "AllOfNone", R"({"type":"object","allOf":[{"required":["a"]}]})", "{}",
+            R"(spec.x.a: Required value | <nil>: Invalid value: "": "spec.x" must validate all the schemas (allOf). None validated)"},
+        ProblemCase{
+            "OneOfFindsNone", R"({"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]})", "{}",
+            R"(spec.x.a: Required value | <nil>: Invalid value: "": "spec.x" must validate one and only one schema (oneOf). Found none valid)"},
         ProblemCase{
             "OneOfFindsTwo", R"({"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]})", R"({"a":1,"b":2})",
-            R"(spec.x: Invalid value: {"a":1,"b":2}: "spec.x" must validate one and only one schema (oneOf). Found 2 valid alternatives)"},
+            R"(<nil>: Invalid value: "": "spec.x" must validate one and only one schema (oneOf). Found 2 valid alternatives)"},
         ProblemCase{"Not", R"({"type":"object","not":{"required":["a"]}})", R"({"a":1})",
-                    R"(spec.x: Invalid value: {"a":1}: "spec.x" must not validate the schema (not))"}),
+                    R"(<nil>: Invalid value: "": "spec.x" must not validate the schema (not))"}),
     [](const auto& which) { return which.param.name; });
 
 TEST(Schema, PrunesUnknownFieldsAndNamesThem) {
@@ -153,6 +174,63 @@ TEST(Schema, KnowsTheRulesOfNamesAndOfFieldsThatMayNotChange) {
   EXPECT_EQ(found, (std::vector<std::string>{R"(spec.fixed: Invalid value: "string": may not change)",
                                              R"(<nil>: Invalid value: "object": one only)",
                                              R"(<nil>: Invalid value: "object": named after its node)"}));
+}
+
+struct MatchCase {
+  const char* name;
+  const char* rule;
+  const char* value;
+  bool holds;
+};
+class SchemaMatchRules : public ::testing::TestWithParam<MatchCase> {};
+
+TEST_P(SchemaMatchRules, AreEvaluated) {
+  const Schema schema = compiled(fmt::format(R"({{"type":"object","properties":{{"x":{{
+      "x-kubernetes-preserve-unknown-fields":true,
+      "x-kubernetes-validations":[{{"rule":{},"message":"no match"}}]}}}}}})",
+                                             json::write(json::Value(GetParam().rule))));
+  const json::Value object = parse(fmt::format(R"({{"x":{}}})", GetParam().value));
+  const std::vector<FieldProblem> problems = schema.validate(object, nullptr);
+  EXPECT_EQ(problems.empty(), GetParam().holds);
+  if (!problems.empty()) {
+    EXPECT_EQ(problems[0].to_string(),
+              fmt::format("x: Invalid value: \"{}\": no match", json::type_name(object.at("x"))));
+    EXPECT_EQ(problems[0].reason, "FieldValueInvalid");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SchemaMatchRules,
+    ::testing::Values(MatchCase{"Keys", "self.all(key, key.matches('^[a-z]+$'))", R"({"ab":1,"c":2})", true},
+                      MatchCase{"WrongKey", "self.all(key, key.matches('^[a-z]+$'))", R"({"ab":1,"C":2})", false},
+                      MatchCase{"NoKeys", "self.all(key, key.matches('^[a-z]+$'))", "{}", true},
+                      MatchCase{"Unanchored", "self.all(key, key.matches('b'))", R"({"abc":1})", true},
+                      MatchCase{"Items", "self.all(x, x.matches('^a'))", R"(["a","ab"])", true},
+                      MatchCase{"WrongItem", "self.all(x, x.matches('^a'))", R"(["a","b"])", false},
+                      MatchCase{"SpaceAround", " self.all(x,  x.matches('^a'))\n", R"(["b"])", false},
+                      MatchCase{"AnotherVariableNeedsAnInterpreter", "self.all(x, y.matches('^a'))", R"(["b"])", true},
+                      MatchCase{"EscapesNeedAnInterpreter", R"(self.all(x, x.matches('^\\d')))", R"(["b"])", true},
+                      MatchCase{"MoreThanOneMatchNeedsAnInterpreter", "self.all(x, x.matches('^a') || x.matches('^c'))",
+                                R"(["b"])", true}),
+    [](const auto& which) { return which.param.name; });
+
+TEST(Schema, RulesCountWhenTheFieldsAreInOrder) {
+  const Schema schema = compiled(R"({"type":"object",
+      "x-kubernetes-validations":[{"rule":"self.metadata.name == 'one'","message":"one only"}],
+      "properties":{"spec":{"type":"object","properties":{"n":{"type":"integer","minimum":1}}}}})");
+  const auto said = [&](std::string_view object) {
+    std::vector<std::string> found;
+    for (const FieldProblem& problem : schema.validate(parse(object), nullptr)) found.push_back(problem.to_string());
+    return found;
+  };
+  EXPECT_EQ(said(R"({"metadata":{"name":"two"},"spec":{"n":0}})"),
+            (std::vector<std::string>{"spec.n: Invalid value: 0: spec.n in body should be greater than or equal to 1",
+                                      R"(<nil>: Invalid value: "object": one only)"}));
+  EXPECT_EQ(said(R"({"metadata":{"name":"two"},"spec":{"n":"a"}})"),
+            (std::vector<std::string>{
+                R"(spec.n: Invalid value: "string": spec.n in body must be of type integer: "string")",
+                R"(<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; )"
+                "correct the existing errors to complete validation"}));
 }
 
 TEST(Schema, ASchemaThatCannotBeUnderstoodNamesItsPlace) {

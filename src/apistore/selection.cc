@@ -36,6 +36,14 @@ bool is_selectable(const Kind& kind, const KindVersion& version, std::string_vie
   return among(version.selectable_fields);
 }
 
+Error not_selectable(const Kind& kind, const std::string& field) {
+  // kube-apiserver has these words for kinds of its own that have no further fields.
+  const bool metadata_only = kind.builtin && (is_core_kind(kind, "ConfigMap") || kind.group == "coordination.k8s.io" ||
+                                              kind.group == "policy");
+  if (!metadata_only) return bad_request("field label not supported: {}", field);
+  return bad_request("\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field);
+}
+
 /// A field's value as selectors compare it: text as it is, the rest as JSON, absent booleans as false.
 std::string field_text(const json::Value& object, std::string_view field) {
   if (field == "source") field = "source.component";
@@ -66,7 +74,7 @@ Result<Selection> Selection::parse(const Kind& kind, const KindVersion& version,
   if (!fields.ok()) return bad_request("unable to parse the field selector: {}", fields.error().to_string());
   selection.fields_ = *std::move(fields);
   for (const kube::FieldSelector::Term& term : selection.fields_.terms()) {
-    if (!is_selectable(kind, version, term.field)) return bad_request("field label not supported: {}", term.field);
+    if (!is_selectable(kind, version, term.field)) return not_selectable(kind, term.field);
     // The stored text is compact JSON written by one writer: the value of a field that is always a string appears in it
     // like this.
     const auto& numbers_too = version.selectable_fields;

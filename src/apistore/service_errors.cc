@@ -17,9 +17,10 @@ Error not_found(const ErrorSubject& subject, kube::StatusDetails& details) {
   return error(Code::kNotFound, "{} \"{}\" not found", subject.resource(), subject.name).with_reason("NotFound");
 }
 
-Error already_exists(const ErrorSubject& subject, kube::StatusDetails& details) {
+Error already_exists(const ErrorSubject& subject, kube::StatusDetails& details, bool deleting) {
   describe(subject, details);
-  return error(Code::kExists, "{} \"{}\" already exists", subject.resource(), subject.name)
+  return error(Code::kExists, "{}{} \"{}\" already exists", deleting ? "object is being deleted: " : "",
+               subject.resource(), subject.name)
       .with_reason("AlreadyExists");
 }
 

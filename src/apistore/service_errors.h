@@ -10,7 +10,8 @@
 namespace strake::apistore {
 
 Error not_found(const ErrorSubject& subject, kube::StatusDetails& details);
-Error already_exists(const ErrorSubject& subject, kube::StatusDetails& details);
+/// `deleting`: what exists waits for its finalizers only.
+Error already_exists(const ErrorSubject& subject, kube::StatusDetails& details, bool deleting);
 Error conflict(const ErrorSubject& subject, kube::StatusDetails& details, std::string_view why);
 /// The one every client retries on.
 Error modified_meanwhile(const ErrorSubject& subject, kube::StatusDetails& details);

@@ -48,9 +48,12 @@ Result<std::optional<Service::Mutation>> Service::plan_removal(Request& request,
                                                                const json::Value& object,
                                                                const kube::DeleteOptions& options) {
   const ErrorSubject subject = at.kind->subject(row.name);
+  // kube-apiserver names the kind here, where all other conflicts name the resource.
+  ErrorSubject by_kind = subject;
+  by_kind.plural = subject.kind;
   if (!options.uid.empty() && options.uid != row.uid) {
     return conflict(
-        subject, request.details,
+        by_kind, request.details,
         fmt::format(
             "the UID in the precondition ({}) does not match the UID in record ({}). The object might have been "
             "deleted and then recreated",
@@ -58,7 +61,7 @@ Result<std::optional<Service::Mutation>> Service::plan_removal(Request& request,
   }
   if (!options.resource_version.empty() && options.resource_version != std::to_string(row.revision)) {
     return conflict(
-        subject, request.details,
+        by_kind, request.details,
         fmt::format(
             "the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({}). The "
             "object might have been modified",

@@ -70,7 +70,14 @@ TEST_F(RemoveTest, PreconditionsMustHold) {
   const json::Value node = create(kNode, "", "n");
   kube::DeleteOptions options;
   options.uid = "other";
-  EXPECT_EQ(remove(kNode, {"", "n"}, options).error().code(), Code::kConflict);
+  const auto other = remove(kNode, {"", "n"}, options);
+  EXPECT_EQ(other.error().code(), Code::kConflict);
+  EXPECT_EQ(
+      other.error().to_string(),
+      fmt::format("Operation cannot be fulfilled on Node \"n\": the UID in the precondition (other) does not match "
+                  "the UID in record ({}). The object might have been deleted and then recreated",
+                  *json::find_string(node, {"metadata", "uid"})));
+  EXPECT_EQ(request_.details.kind, "Node");
   options = {};
   options.resource_version = "1";
   EXPECT_EQ(remove(kNode, {"", "n"}, options).error().code(), Code::kConflict);
@@ -91,6 +98,12 @@ TEST_F(RemoveTest, FinalizersHoldAnObjectUntilTheLastIsTakenAway) {
   const Revision before = service_->store().revision();
   EXPECT_FALSE(remove(api::kMachineConfigPool, {"", "w"})->gone);
   EXPECT_EQ(service_->store().revision(), before) << "asking twice changes nothing";
+  EXPECT_EQ(service_
+                ->create(request_, api::kMachineConfigPool, "",
+                         object(api::kMachineConfigPool, "", "w", R"({"spec":{}})"), {})
+                .error()
+                .to_string(),
+            R"(object is being deleted: machineconfigpools.machineconfiguration.openshift.io "w" already exists)");
 
   const auto patch = [&](std::string_view change) {
     return service_->patch(request_, api::kMachineConfigPool, {"", "w"}, kube::PatchType::kMerge, parse(change), {});

@@ -152,17 +152,59 @@ TEST_F(ServiceTest, UpdatesNeedTheLatestVersion) {
 
   json::Value pool = must_create(api::kMachineConfigPool, object(api::kMachineConfigPool, "", "w", R"({"spec":{}})"));
   json::find(pool, {"metadata"})->get_object().erase("resourceVersion");
-  EXPECT_NE(service_->update(request_, api::kMachineConfigPool, {"", "w"}, pool, {})
-                .error()
-                .to_string()
-                .find("metadata.resourceVersion: Invalid value: 0: must be specified for an update"),
-            std::string::npos);
+  EXPECT_EQ(service_->update(request_, api::kMachineConfigPool, {"", "w"}, pool, {}).error().to_string(),
+            R"(machineconfigpools.machineconfiguration.openshift.io "w" is invalid: metadata.resourceVersion: Invalid )"
+            "value: 0: must be specified for an update");
+  EXPECT_EQ(request_.details.kind, "machineconfigpools");
   EXPECT_EQ(service_->update(request_, kNode, {"", "none"}, object(kNode, "", "none"), {}).error().code(),
             Code::kNotFound);
   EXPECT_EQ(service_->update(request_, kNode, {"", "x"}, object(kNode, "", "y"), {}).error().to_string(),
             "the name of the object (y) does not match the name on the URL (x)");
   json::Value other_uid = object(kNode, "", "x", R"({"metadata":{"uid":"other"}})");
   EXPECT_EQ(service_->update(request_, kNode, {"", "x"}, other_uid, {}).error().code(), Code::kConflict);
+  EXPECT_EQ(patch(kNode, {"", "x"}, R"({"metadata":{"uid":"other"}})").error().to_string(),
+            R"(Node "x" is invalid: metadata.uid: Invalid value: "other": field is immutable)");
+}
+
+TEST_F(ServiceTest, TheTimeOfCreationStays) {
+  const json::Value node = must_create(kNode, object(kNode, "", "x"));
+  const std::string created = text(node, {"metadata", "creationTimestamp"});
+  json::Value older = node;
+  json::ensure(older, {"metadata", "creationTimestamp"}) = "2001-01-01T00:00:00Z";
+  const auto updated = service_->update(request_, kNode, {"", "x"}, older, {});
+  ASSERT_TRUE(updated.ok()) << updated.error().to_string();
+  EXPECT_EQ(text(updated->object, {"metadata", "creationTimestamp"}), created);
+  const auto patched = patch(kNode, {"", "x"}, R"({"metadata":{"creationTimestamp":"2001-01-01T00:00:00Z"}})");
+  ASSERT_TRUE(patched.ok()) << patched.error().to_string();
+  EXPECT_EQ(text(patched->object, {"metadata", "creationTimestamp"}), created);
+}
+
+TEST_F(ServiceTest, OwnersAreNamedCompletely) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {R"({"kind":"Secret","name":"x","uid":"u"})",
+       R"(metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty)"},
+      {R"({"apiVersion":"v1","name":"x","uid":"u"})",
+       R"(metadata.ownerReferences.kind: Invalid value: "": must not be empty)"},
+      {R"({"apiVersion":"v1","kind":"Secret","uid":"u"})",
+       R"(metadata.ownerReferences.name: Invalid value: "": must not be empty)"},
+      {R"({"apiVersion":"v1","kind":"Secret","name":"x"})",
+       R"(metadata.ownerReferences.uid: Invalid value: "": must not be empty)"},
+  };
+  for (const auto& [owner, problem] : cases) {
+    const auto refused =
+        create(kNode, object(kNode, "", "owned", fmt::format(R"({{"metadata":{{"ownerReferences":[{}]}}}})", owner)));
+    ASSERT_FALSE(refused.ok()) << owner;
+    EXPECT_EQ(refused.error().to_string(), fmt::format(R"(Node "owned" is invalid: {})", problem));
+  }
+}
+
+TEST_F(ServiceTest, AJsonPatchIsAList) {
+  must_create(kNode, object(kNode, "", "x"));
+  const auto refused = service_->patch(request_, kNode, {"", "x"}, kube::PatchType::kJson, parse(R"({"spec":{}})"), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason(), "BadRequest");
+  EXPECT_EQ(refused.error().to_string(),
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
 }
 
 TEST_F(ServiceTest, WhatChangesNothingTakesNoRevision) {
@@ -292,9 +334,9 @@ TEST_F(ServiceTest, DryRunsAnswerAndStoreNothing) {
 }
 
 TEST_F(ServiceTest, ObjectsHaveALimit) {
-  const auto refused = create(
-      kConfigMap,
-      object(kConfigMap, "default", "big", fmt::format(R"({{"data":{{"k":"{}"}}}})", std::string(1'600'000, 'x'))));
+  const auto refused = create(api::kMachineConfig,
+                              object(api::kMachineConfig, "", "big",
+                                     fmt::format(R"({{"spec":{{"osImageURL":"{}"}}}})", std::string(1'600'000, 'x'))));
   EXPECT_EQ(refused.error().code(), Code::kExhausted);
   EXPECT_EQ(refused.error().reason(), "RequestEntityTooLarge");
 }
@@ -357,6 +399,9 @@ TEST_F(ServiceTest, ListsSelectAndPageAtOneRevision) {
   wrong.field_selector = "spec.containers=x";
   EXPECT_EQ(service_->list(request_, kPod, "", wrong).error().to_string(),
             "field label not supported: spec.containers");
+  wrong.field_selector = "data.a=b";
+  EXPECT_EQ(service_->list(request_, kConfigMap, "default", wrong).error().to_string(),
+            R"("data.a" is not a known field selector: only "metadata.name", "metadata.namespace")");
   wrong = {};
   wrong.continue_token = "garbage!";
   EXPECT_EQ(service_->list(request_, kPod, "", wrong).error().reason(), "BadRequest");

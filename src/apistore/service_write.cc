@@ -60,6 +60,12 @@ Result<json::Value> patched(const json::Value& current, kube::PatchType type, co
       .with_reason("Invalid");
 }
 
+Result<bool> is_deleting(const Row& row, const StoreKey& key) {
+  if (row.text.find("\"deletionTimestamp\"") == std::string::npos) return false;
+  STRAKE_TRY(const json::Value object, parse_stored(row.text, key));
+  return json::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+}
+
 }  // namespace
 
 Result<std::pair<StoreKey, Revision>> Service::open_namespace(Request& request, const Target& target,
@@ -67,16 +73,14 @@ Result<std::pair<StoreKey, Revision>> Service::open_namespace(Request& request, 
   const StoreKey key{"namespaces", "", ns};
   STRAKE_TRY(const std::optional<Row> row, store_->get(key));
   if (!row) return not_found({"", "Namespace", "namespaces", ns}, request.details);
-  if (row->text.find("\"deletionTimestamp\"") != std::string::npos) {
-    STRAKE_TRY(const json::Value object, parse_stored(row->text, key));
-    if (json::find(object, {"metadata", "deletionTimestamp"}) != nullptr) {
-      Error failure = forbidden_object(
-          target.kind->subject(name), request.details,
-          fmt::format("unable to create new content in namespace {} because it is being terminated", ns));
-      request.details.causes.push_back(
-          {"NamespaceTerminating", fmt::format("namespace {} is being terminated", ns), "metadata.namespace"});
-      return failure;
-    }
+  STRAKE_TRY(const bool terminating, is_deleting(*row, key));
+  if (terminating) {
+    Error failure = forbidden_object(
+        target.kind->subject(name), request.details,
+        fmt::format("unable to create new content in namespace {} because it is being terminated", ns));
+    request.details.causes.push_back(
+        {"NamespaceTerminating", fmt::format("namespace {} is being terminated", ns), "metadata.namespace"});
+    return failure;
   }
   return std::pair(key, row->revision);
 }
@@ -99,6 +103,7 @@ Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& res
   WriteRequest rules = write_request(request, at, options);
   NewIdentity identity{actual_ns, asked_name, runtime_.random().uuid()};
   std::optional<json::Value> prepared;
+  bool other_is_deleting = false;
   for (int attempt = 1; attempt <= kCommitAttempts; ++attempt) {
     Mutation mutation;
     if (at.kind->namespaced) {
@@ -122,10 +127,11 @@ Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& res
       if (options.dry_run) return ObjectAnswer{json::write(*prepared), *std::move(prepared)};
       continue;  // the namespace changed while we looked, or the other object is gone again
     }
+    STRAKE_TRY(other_is_deleting, is_deleting(*in_the_way, mutation.key));
     if (!generates || attempt >= kNameAttempts) break;
     prepared.reset();
   }
-  return already_exists(at.kind->subject(identity.name), request.details);
+  return already_exists(at.kind->subject(identity.name), request.details, other_is_deleting);
 }
 
 Result<ObjectAnswer> Service::modify(Request& request, const Target& at, const kube::ObjectKey& key,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "apistore/builtin_rules.h"
+#include "apistore/builtin_validation.h"
 #include "apistore/metadata_rules.h"
 #include "apistore/service_errors.h"
 #include "codec/json_patch.h"
@@ -91,7 +92,7 @@ Status decode(WriteRequest& request, json::Value& object, UpdateSource source) {
 Status validate(WriteRequest& request, const json::Value& object, const json::Value* old) {
   std::vector<FieldProblem> problems;
   check_metadata(request.kind, object, problems);
-  if (old != nullptr) check_builtin_update(request.kind, *old, object, problems);
+  check_builtin(request.kind, object, old, problems);
   const std::vector<FieldProblem> fields = request.version.schema.validate(object, old);
   problems.insert(problems.end(), fields.begin(), fields.end());
   if (problems.empty()) return {};
@@ -133,22 +134,21 @@ json::Value keep_to_subresource(const WriteRequest& request, const json::Value& 
   return object;
 }
 
-Status check_immutable_metadata(WriteRequest& request, const json::Value& old, json::Value& object) {
+Status check_immutable_metadata(WriteRequest& request, const json::Value& old, json::Value& object,
+                                UpdateSource source) {
   const json::Object& before = old.get_object().at("metadata").get_object();
   json::Object& metadata = metadata_of(object);
   const ErrorSubject subject = request.kind.subject(text_at(old, {"metadata", "name"}));
   if (const std::string uid = text_at(object, {"metadata", "uid"});
       !uid.empty() && uid != text_at(old, {"metadata", "uid"})) {
+    // In a whole object it says which object is meant; a patch would change it.
+    if (source == UpdateSource::kPatch) {
+      return invalid_object(subject, {FieldProblem::invalid("metadata.uid", json::Value(uid), "field is immutable")},
+                            request.details);
+    }
     return conflict(subject, request.details,
                     fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
                                 text_at(old, {"metadata", "uid"})));
-  }
-  if (const std::string created = text_at(object, {"metadata", "creationTimestamp"});
-      !created.empty() && created != text_at(old, {"metadata", "creationTimestamp"})) {
-    return invalid_object(
-        subject,
-        {FieldProblem::invalid("metadata.creationTimestamp", metadata["creationTimestamp"], "field is immutable")},
-        request.details);
   }
   for (const std::string_view name : {"name", "namespace"}) {
     const std::string given = text_at(object, {"metadata", name});
@@ -229,14 +229,17 @@ Result<json::Value> prepare_update(WriteRequest& request, const json::Value& old
   const std::string asked_version = text_at(object, {"metadata", "resourceVersion"});
   if (asked_version.empty()) {
     if (source == UpdateSource::kReplacement && !allows_unconditional_update(request.kind)) {
-      return invalid_object(subject,
+      // kube-apiserver names the resource here, where everything else that is invalid names the kind.
+      ErrorSubject by_resource = subject;
+      by_resource.kind = subject.plural;
+      return invalid_object(by_resource,
                             {FieldProblem::invalid("metadata.resourceVersion", 0, "must be specified for an update")},
                             request.details);
     }
   } else if (asked_version != text_at(old, {"metadata", "resourceVersion"})) {
     return modified_meanwhile(subject, request.details);
   }
-  STRAKE_CHECK_OK(check_immutable_metadata(request, old, object));
+  STRAKE_CHECK_OK(check_immutable_metadata(request, old, object, source));
   copy_member(old.get_object().at("metadata").get_object(), metadata_of(object), "resourceVersion");
   object = keep_to_subresource(request, old, std::move(object));
   if (request.kind.builtin) fill_builtin_on_update(request.kind, object);

@@ -77,11 +77,6 @@ class ConformanceTest : public testing::TestWithParam<Backend> {
   void SetUp() override;
 
   bool on_kubernetes() const { return GetParam() == Backend::kKubernetes; }
-  /// A defect of the embedded server that is known and not repaired yet: what follows is asserted elsewhere only.
-  bool embedded_lacks(std::string_view defect) {
-    if (!on_kubernetes()) RecordProperty("lacks", std::string(defect));
-    return !on_kubernetes();
-  }
   Server& server() { return *server_; }
   kube::KubeApi& api() { return server_->api(); }
   runtime::Runtime& runtime();

@@ -157,7 +157,13 @@ class OptionReader {
 
   /// "All" or nothing, perhaps several times.
   bool dry_run(const std::vector<std::string>& values) {
-    for (const std::string& value : values) one_of("dryRun", value, {"All"});
+    const bool known =
+        std::all_of(values.begin(), values.end(), [](const std::string& value) { return value == "All"; });
+    if (!known) {
+      json::Array shown;
+      for (const std::string& value : values) shown.emplace_back(value);
+      problems_.push_back(FieldProblem::not_supported("dryRun", std::move(shown), std::vector<std::string>{"All"}));
+    }
     return !values.empty();
   }
   bool dry_run() {
@@ -255,7 +261,7 @@ Result<kube::WriteOptions> parse_write_options(const net::Query& query, std::str
   options.dry_run = reader.dry_run();
   options.field_manager = reader.text("fieldManager");
   options.field_validation = reader.text("fieldValidation");
-  reader.one_of("fieldValidation", options.field_validation, {"Ignore", "Strict", "Warn"});
+  reader.one_of("fieldValidation", options.field_validation, {"", "Ignore", "Strict", "Warn"});
   if (options.field_manager.size() > kMaxManagerBytes) {
     reader.invalid("fieldManager", options.field_manager,
                    fmt::format("may not be more than {} bytes", kMaxManagerBytes));

@@ -275,11 +275,20 @@ TEST(WriteOptions, AreReadAndChecked) {
   EXPECT_EQ(options->field_manager, "kubectl");
   EXPECT_EQ(options->field_validation, "Strict");
   EXPECT_FALSE(parse_write_options({}, "PatchOptions", details)->dry_run);
-  EXPECT_EQ(parse_write_options({{"dryRun", "Some"}}, "PatchOptions", details).error().message(),
-            "PatchOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"Some\": supported values: \"All\"");
-  EXPECT_EQ(error_response(parse_write_options({{"fieldValidation", "Maybe"}}, "PatchOptions", details).error()).status,
-            422);
-  EXPECT_FALSE(parse_write_options({{"fieldManager", std::string(129, 'x')}}, "PatchOptions", details).ok());
+  const auto said = [&](const net::Query& query) {
+    const auto refused = parse_write_options(query, "PatchOptions", details);
+    EXPECT_FALSE(refused.ok());
+    if (refused.ok()) return std::string();
+    EXPECT_EQ(error_response(refused.error()).status, 422);
+    return refused.error().message();
+  };
+  const std::string start = "PatchOptions.meta.k8s.io \"\" is invalid: ";
+  EXPECT_EQ(said({{"dryRun", "Some"}}), start + R"(dryRun: Unsupported value: ["Some"]: supported values: "All")");
+  EXPECT_EQ(said({{"dryRun", "All"}, {"dryRun", "Some"}}),
+            start + R"(dryRun: Unsupported value: ["All","Some"]: supported values: "All")");
+  EXPECT_EQ(said({{"fieldValidation", "Maybe"}}),
+            start + R"(fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn")");
+  EXPECT_EQ(said({{"fieldManager", std::string(129, 'x')}}).substr(0, start.size() + 12), start + "fieldManager");
 }
 
 TEST(DeleteOptions, FromTheBodyOrTheQuery) {
