@@ -37,6 +37,9 @@ json::Object disruption_condition(const json::Value& budget, const BudgetState& 
 Status BudgetStatus::run(std::stop_token stop) {
   SubscribeOptions options;
   options.after = service_.store().revision();
+  options.filter = [](const StoreEvent& event) {
+    return event.key.resource == kPodResource || event.key.resource == kBudgetResource;
+  };
   STRAKE_TRY(const auto changes, service_.store().subscribe(std::move(options)));
   STRAKE_TRY(const ListResult budgets,
              service_.store().list({.resource = kBudgetResource, .ns = "", .after = {}, .limit = 0, .at = {}}));
@@ -47,14 +50,14 @@ Status BudgetStatus::run(std::stop_token stop) {
     while (true) {
       STRAKE_TRY(const StoreEventPtr event, changes->try_next());
       if (event == nullptr) break;
-      if (event->key.resource == kPodResource || event->key.resource == kBudgetResource) dirty_.insert(event->key.ns);
+      dirty_.insert(event->key.ns);
     }
     while (!dirty_.empty() && !stop.stop_requested()) {
       STRAKE_CHECK_OK(refresh(*dirty_.begin()));
       dirty_.erase(dirty_.begin());
     }
     STRAKE_TRY(const StoreEventPtr event, changes->next({stop, std::nullopt}));
-    if (event->key.resource == kPodResource || event->key.resource == kBudgetResource) dirty_.insert(event->key.ns);
+    dirty_.insert(event->key.ns);
   }
 }
 

@@ -114,11 +114,11 @@ Status set_size_limit(sqlite::Connection& connection, std::uint64_t max_bytes) {
 }
 
 constexpr const char* kConnectionSettings =
-    "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536;";
-// Readers share the kernel's copy of the file instead of keeping one each.
+    "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-8192;";
+// Every commit empties the caches of the readers, so more than a list's inner pages is kept in vain. Mapping the file
+// instead would count what was ever read as ours, and a growing file would be mapped anew after every commit.
 constexpr const char* kReaderSettings =
-    "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-8192;"
-    "PRAGMA mmap_size=2147418112;";
+    "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048;";
 
 }  // namespace
 

@@ -13,7 +13,7 @@ struct Subscription::State {
 
   bool wants(const StoreEvent& event) const {
     return event.revision > cursor && (options.resource.empty() || options.resource == event.key.resource) &&
-           (options.ns.empty() || options.ns == event.key.ns);
+           (options.ns.empty() || options.ns == event.key.ns) && (!options.filter || options.filter(event));
   }
 
   const SubscribeOptions options;
@@ -153,7 +153,9 @@ Status EventLog::catch_up(Subscription::State& state, std::unique_lock<std::mute
   Result<HistoryChunk> chunk = history_(state.options.resource, state.options.ns, after, kHistoryChunk);
   lock.lock();
   if (!chunk.ok()) return std::move(chunk).error();
-  for (StoreEventPtr& event : chunk->events) state.queue.push_back(std::move(event));
+  for (StoreEventPtr& event : chunk->events) {
+    if (state.wants(*event)) state.queue.push_back(std::move(event));
+  }
   state.cursor = std::max(state.cursor, chunk->scanned_to);
   if (state.queue.empty()) state.handed = state.cursor;
   return {};

@@ -21,14 +21,17 @@ namespace strake::apistore {
 
 struct EventLogLimits {
   std::size_t ring_events = 20'000;
-  std::size_t ring_bytes = 64u << 20;
-  std::size_t queue_events = 1'000;  ///< per subscriber
+  std::size_t ring_bytes = 8u << 20;  ///< seconds of heavy writing; who is further behind reads history
+  std::size_t queue_events = 1'000;   ///< per subscriber
 };
 
 struct SubscribeOptions {
   std::string resource;  ///< "" = every resource
   std::string ns;        ///< "" = every namespace
   Revision after = 0;
+  /// What else must hold for an event to be handed out; null: nothing. Called under the log's lock by whoever commits,
+  /// so that a subscriber sleeps through what is not for it: it looks at the event and at nothing else.
+  std::function<bool(const StoreEvent&)> filter = nullptr;
   /// Called after a commit that brought something, outside every lock, by whoever committed: must not block and must
   /// not call the store; posting to an executor is what it is for. May be called once more while the subscription is
   /// being destroyed.

@@ -14,6 +14,14 @@ Request collector_request() { return {Caller::system("garbage-collector"), {}, {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+/// False for the plain changes of what neither owns, nor is owned, nor dies: nearly all. An object that lost its last
+/// owner must be forgotten as a dependent.
+bool may_concern_collector(const StoreEvent& event) {
+  return event.type == ChangeType::kDeleted || contains(event.object, "\"ownerReferences\"") ||
+         contains(event.object, "\"deletionTimestamp\"") ||
+         (event.previous && contains(*event.previous, "\"ownerReferences\""));
+}
+
 bool has_finalizer(const json::Value& object, std::string_view name) {
   const json::Value* list = json::find(object, {"metadata", "finalizers"});
   if (list == nullptr || !list->is_array()) return false;
@@ -49,6 +57,7 @@ std::string group_of(std::string_view api_version) {
 Status GarbageCollector::run(std::stop_token stop) {
   SubscribeOptions options;
   options.after = service_.store().revision();
+  options.filter = may_concern_collector;
   STRAKE_TRY(const auto changes, service_.store().subscribe(std::move(options)));
   STRAKE_CHECK_OK(load());
   while (true) {

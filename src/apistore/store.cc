@@ -22,7 +22,8 @@ struct Store::Pending {
   runtime::Condition* turn = nullptr;  ///< set while its caller waits
 };
 
-Store::Store(runtime::Runtime& runtime, StoreOptions options) : runtime_(runtime), options_(std::move(options)) {}
+Store::Store(runtime::Runtime& runtime, StoreOptions options)
+    : runtime_(runtime), options_(std::move(options)), recent_(options_.recent_bytes) {}
 
 Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptions options) {
   std::unique_ptr<Store> store(new Store(runtime, std::move(options)));
@@ -123,6 +124,7 @@ Status Store::run_together(const std::vector<Pending*>& batch, std::vector<Store
   const auto exclusive = readers_->exclude();
   Txn txn(*writer_, events.empty() ? revision_ : events.back()->revision);
   Status done = run_transaction(batch, txn);
+  recent_.end_commit(done.ok() ? txn.events_ : std::vector<StoreEventPtr>());
   if (!done.ok()) {
     if (writer_->in_transaction()) static_cast<void>(writer_->run("ROLLBACK"));
     return std::move(done).context("committing to the store");
@@ -147,16 +149,20 @@ Status Store::run_transaction(const std::vector<Pending*>& batch, Txn& txn) {
   }
   if (!keep) return writer_->run("ROLLBACK");
   STRAKE_CHECK_OK(write_meta(*writer_, "revision", txn.revision_));
+  recent_.begin_commit(txn.events_);
   return writer_->run("COMMIT");
 }
 
 Result<std::optional<Row>> Store::get(const StoreKey& key) {
+  const RecentRows::Lookup recent = recent_.find(key);
+  if (recent.row) return std::optional<Row>(*recent.row);
   std::optional<Row> row;
   const auto use = [&](sqlite::Connection& connection) -> Status {
     STRAKE_TRY(row, read_row(connection, key));
     return {};
   };
   STRAKE_CHECK_OK(readers_->read(use));
+  if (row) recent_.learn(key, *row, recent.moment);
   return row;
 }
 

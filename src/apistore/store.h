@@ -23,6 +23,7 @@
 
 #include "apistore/directory_lock.h"
 #include "apistore/event_log.h"
+#include "apistore/recent_rows.h"
 #include "apistore/store_types.h"
 #include "base/result.h"
 #include "base/runtime.h"
@@ -42,6 +43,7 @@ struct StoreOptions {
   runtime::Duration keep_time = std::chrono::minutes(5);
   Revision keep_revisions = 1'000;
   EventLogLimits events;
+  std::size_t recent_bytes = 4u << 20;  ///< of objects kept in memory
 };
 
 /// Inside a write: reads see the writes before it. Valid only while the function runs.
@@ -143,6 +145,7 @@ class Store {
   std::unique_ptr<sqlite::Connection> writer_;  ///< used by the leader only
   std::unique_ptr<StoreReaders> readers_;
   std::unique_ptr<EventLog> events_;
+  RecentRows recent_;
 
   mutable std::mutex mutex_;
   std::deque<Pending*> queue_;

@@ -219,6 +219,33 @@ TEST_P(StoreTest, SubscribersGetTheirResourceAndNamespaceOnlyWithWhatWasBefore) 
   EXPECT_EQ(json::find_string(**updated->parsed_previous(), {"value"}), "1");
 }
 
+TEST_P(StoreTest, ASubscriberSleepsThroughWhatItsFilterRefuses) {
+  StoreOptions small = options();
+  small.events.ring_events = 2;
+  auto store = open_store(runtime_, small);
+  int woken = 0;
+  const auto subscribe = [&] {
+    return store->subscribe({.resource = "",
+                             .ns = "",
+                             .after = 1,
+                             .filter = [](const StoreEvent& event) { return event.key.name == "wanted"; },
+                             .ready = [&] { ++woken; }});
+  };
+  auto present = subscribe();
+  ASSERT_TRUE(present.ok());
+  for (const char* name : {"a", "wanted", "b", "c"}) ASSERT_TRUE(put(*store, {"nodes", "", name}, "1").ok());
+  EXPECT_EQ(woken, 1);
+  auto late = subscribe();  // its event has left the ring: it comes from history
+  ASSERT_TRUE(late.ok());
+  for (Subscription* const subscription : {present->get(), late->get()}) {
+    const auto event = subscription->try_next();
+    ASSERT_TRUE(event.ok() && *event != nullptr);
+    EXPECT_EQ((*event)->key.name, "wanted");
+    EXPECT_EQ(*subscription->try_next(), nullptr);
+    EXPECT_EQ(subscription->caught_up_to(), 5);
+  }
+}
+
 TEST_P(StoreTest, ASlowSubscriberLosesItsQueueButNoEvent) {
   StoreOptions small = options();
   small.events.queue_events = 5;

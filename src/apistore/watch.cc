@@ -43,7 +43,11 @@ Result<std::unique_ptr<Watch>> Watch::open(const Start& start, const WatchQuery&
     STRAKE_TRY(watch->revision_, parse_revision(query.resource_version));
   }
   if (from_now || watch->initial_) watch->revision_ = std::max(watch->revision_, start.store.revision());
-  SubscribeOptions options{start.kind.qualified_name(), start.ns, watch->revision_, query.ready};
+  SubscribeOptions options;
+  options.resource = start.kind.qualified_name();
+  options.ns = start.ns;
+  options.after = watch->revision_;
+  options.ready = query.ready;
   STRAKE_TRY(watch->changes_, start.store.subscribe(std::move(options)));
   const runtime::TimePoint now = start.runtime.now();
   if (query.timeout) watch->end_ = now + *query.timeout;

@@ -24,6 +24,14 @@ bool not_newer(std::string_view version, std::string_view than) {
   return left && right ? *left <= *right : version == than;
 }
 
+/// An object reduced to who it is and which state of it this is.
+Object identity_of(const Object& object) {
+  json::Object metadata{{"name", object.name()}, {"uid", object.uid()}, {"resourceVersion", object.resource_version()}};
+  if (const std::string ns = object.ns(); !ns.empty()) metadata["namespace"] = ns;
+  return Object(
+      json::Object{{"apiVersion", object.api_version()}, {"kind", object.kind()}, {"metadata", std::move(metadata)}});
+}
+
 }  // namespace
 
 Informer::Informer(runtime::Runtime& runtime, KubeApi& api, Resource resource, InformerOptions options)
@@ -157,7 +165,7 @@ Result<std::string> Informer::list_all(std::stop_token stop, std::vector<ObjectP
       options.limit = 0;
       continue;
     }
-    for (Object& object : page->items) objects.push_back(std::make_shared<const Object>(std::move(object)));
+    for (Object& object : page->items) objects.push_back(kept(std::move(object)));
     if (page->continue_token.empty()) return std::move(page->resource_version);
     options.continue_token = std::move(page->continue_token);
   }
@@ -203,13 +211,17 @@ Result<Informer::WatchEnd> Informer::watch(std::stop_token stop, std::optional<r
   }
 }
 
+ObjectPtr Informer::kept(Object object) const {
+  return std::make_shared<const Object>(options_.identity_only ? identity_of(object) : std::move(object));
+}
+
 void Informer::apply(WatchEvent event) {
   std::string version = event.object.resource_version();
   if (not_newer(version, version_)) return;
   version_ = version;
   if (event.type == WatchType::kBookmark) return;
 
-  auto object = std::make_shared<const Object>(std::move(event.object));
+  const ObjectPtr object = kept(std::move(event.object));
   const ObjectKey key = object->key();
   std::optional<Notice> notice;
   {

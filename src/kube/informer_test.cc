@@ -248,6 +248,30 @@ TEST(Informer, RepeatedEventsAreDropped) {
   EXPECT_EQ(world.informer.size(), 0u);
 }
 
+TEST(Informer, KeepsNothingButIdentityWhenAsked) {
+  InformerOptions options;
+  options.page_size = 1;
+  options.identity_only = true;
+  World world(1, std::move(options));
+  world.create("n1", "a");
+  world.create("n2", "a");
+  world.informer.start();
+  world.run_for(1s);
+  EXPECT_EQ(world.take(), (Said{"+n1", "+n2"}));
+
+  // A change of what is not kept is still told.
+  world.set_zone("n1", "b");
+  world.run_for(1s);
+  EXPECT_EQ(world.take(), Said{"~n1"});
+  const ObjectPtr kept = world.informer.get({"", "n1"});
+  ASSERT_NE(kept, nullptr);
+  const Result<Object> full = world.direct.get(core::kNode, {"", "n1"}, {});
+  ASSERT_TRUE(full.ok());
+  EXPECT_EQ(kept->resource_version(), full->resource_version());
+  EXPECT_EQ(kept->uid(), full->uid());
+  EXPECT_EQ(kept->label("zone"), std::nullopt);
+}
+
 TEST(Informer, SelectorsReachTheServer) {
   InformerOptions options;
   options.label_selector = "zone=a";

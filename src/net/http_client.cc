@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
@@ -421,7 +423,15 @@ Result<Response> HttpClient::send(const Request& request, const CallOptions& cal
     response.body.append(data);
     return {};
   };
-  STRAKE_TRY(ResponseHead head, impl_->call(request, true, {}, collect, call));
+  // A body of many megabytes is else copied again and again as it grows. The number is only a hint: `collect` judges.
+  const OnHead make_room = [&](const ResponseHead& head) -> Status {
+    const std::string_view announced = head.headers.get("Content-Length").value_or("");
+    std::size_t size = 0;
+    std::from_chars(announced.data(), announced.data() + announced.size(), size);
+    if (request.method != "HEAD") response.body.reserve(std::min(size, limit));
+    return {};
+  };
+  STRAKE_TRY(ResponseHead head, impl_->call(request, true, make_room, collect, call));
   response.status = head.status;
   response.headers = std::move(head.headers);
   if (!request.headers.has("Accept-Encoding") && response.headers.has("Content-Encoding")) {

@@ -12,7 +12,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 
 namespace strake::net {
@@ -29,6 +28,16 @@ constexpr std::size_t kWritePieceBytes = 64 * 1024;
 constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
 constexpr std::chrono::seconds kLingerTime{2};
 
+using TimePoint = std::chrono::steady_clock::time_point;
+constexpr TimePoint kNever = TimePoint::max();
+
+/// An io_context with one thread: what runs there needs no strand, and no thread wakes another to share its work.
+struct IoLoop {
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  std::thread thread;
+};
+
 std::string address_text(const tcp::socket& socket) {
   IoError problem;
   const tcp::endpoint peer = socket.remote_endpoint(problem);
@@ -42,7 +51,7 @@ std::string address_text(const tcp::socket& socket) {
 struct ServerIo::Impl {
   class Connection;
 
-  explicit Impl(IoOptions given) : options(std::move(given)) {}
+  explicit Impl(IoOptions given) : options(std::move(given)), loops(std::max(options.threads, 1U)) {}
 
   Status listen();
   void run_threads();
@@ -53,12 +62,12 @@ struct ServerIo::Impl {
   void stop(std::chrono::milliseconds grace);
 
   const IoOptions options;
-  asio::io_context io;
-  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  tcp::acceptor acceptor{asio::make_strand(io)};
+  std::vector<IoLoop> loops;  ///< a connection stays with the one it was given at first
+  std::size_t next_loop = 0;  ///< of the acceptor
+  tcp::acceptor acceptor{loops.front().io};
   asio::steady_timer accept_retry{acceptor.get_executor()};
   std::uint16_t port = 0;
-  std::vector<std::thread> threads;
+  bool running = false;
 
   mutable std::mutex mutex;
   std::condition_variable all_closed;
@@ -70,7 +79,7 @@ struct ServerIo::Impl {
   std::atomic<std::uint64_t> failed_handshakes = 0;
 };
 
-/// Lives on a strand. Every operation under way holds a reference, so it goes when it is closed and the last one has
+/// Lives on its loop. Every operation under way holds a reference, so it goes when it is closed and the last one has
 /// returned.
 class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Connection>, public ConversationTransport {
  public:
@@ -78,8 +87,7 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
       : server_(server),
         tls_(std::move(tls)),
         stream_(std::move(socket), ssl),
-        read_deadline_(stream_.get_executor()),
-        write_deadline_(stream_.get_executor()),
+        watchdog_(stream_.get_executor()),
         conversation_(server.options.conversation, *this) {
     IoError ignored;
     stream_.next_layer().set_option(tcp::no_delay(true), ignored);
@@ -92,8 +100,8 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
 
   void send(std::string bytes) override;
   bool sending() const override { return !outbox_.empty(); }
-  void set_deadline(std::chrono::milliseconds time) override { arm(read_deadline_, time); }
-  void clear_deadline() override { disarm(read_deadline_); }
+  void set_deadline(std::chrono::milliseconds time) override { set(read_deadline_, time); }
+  void clear_deadline() override { read_deadline_ = kNever; }
   void close_gracefully(bool client_may_be_sending) override;
   void close_now() override;
   std::function<void()> output_signal() override;
@@ -101,9 +109,9 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
  private:
   enum class State { kHandshaking, kOpen, kClosing, kClosed };
 
-  void arm(asio::steady_timer& timer, std::chrono::milliseconds time);
-  void disarm(asio::steady_timer& timer) { timer.expires_at(std::chrono::steady_clock::time_point::max()); }
-  void on_deadline(bool reading);
+  void set(TimePoint& deadline, std::chrono::milliseconds time);
+  void watch_deadlines();
+  void on_watchdog();
   void on_handshake(const IoError& problem);
   void read_if_wanted();
   void on_read(const IoError& problem, std::size_t size);
@@ -114,8 +122,12 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
   Impl& server_;
   const std::shared_ptr<const ServerTls> tls_;
   asio::ssl::stream<tcp::socket> stream_;
-  asio::steady_timer read_deadline_;
-  asio::steady_timer write_deadline_;
+  // The deadlines move with every request, the timer behind both hardly ever: it is set anew only when it would come
+  // too late, and when it comes too early it looks and is set again.
+  TimePoint read_deadline_ = kNever;
+  TimePoint write_deadline_ = kNever;
+  asio::steady_timer watchdog_;
+  TimePoint watchdog_at_ = kNever;
   Conversation conversation_;
   State state_ = State::kHandshaking;
   bool reading_ = false;
@@ -131,7 +143,7 @@ using ServerConnection = ServerIo::Impl::Connection;
 void ServerConnection::start() {
   asio::post(stream_.get_executor(), [self = shared_from_this()] {
     // The time for the handshake counts like that for a request.
-    self->arm(self->read_deadline_, self->server_.options.conversation.request_timeout);
+    self->set(self->read_deadline_, self->server_.options.conversation.request_timeout);
     self->stream_.async_handshake(asio::ssl::stream_base::server,
                                   [self](const IoError& problem) { self->on_handshake(problem); });
   });
@@ -150,21 +162,31 @@ void ServerConnection::on_handshake(const IoError& problem) {
   read_if_wanted();
 }
 
-void ServerConnection::arm(asio::steady_timer& timer, std::chrono::milliseconds time) {
-  timer.expires_after(time);
-  timer.async_wait([self = shared_from_this(), &timer](const IoError& problem) {
-    // A timer that fired just before it was moved on arrives here too: its expiry tells.
-    if (problem || timer.expiry() > std::chrono::steady_clock::now()) return;
-    self->on_deadline(&timer == &self->read_deadline_);
+void ServerConnection::set(TimePoint& deadline, std::chrono::milliseconds time) {
+  deadline = std::chrono::steady_clock::now() + time;
+  watch_deadlines();
+}
+
+void ServerConnection::watch_deadlines() {
+  const TimePoint next = std::min(read_deadline_, write_deadline_);
+  if (next >= watchdog_at_ || state_ == State::kClosed) return;
+  watchdog_at_ = next;
+  watchdog_.expires_at(next);
+  watchdog_.async_wait([self = shared_from_this()](const IoError& moved) {
+    if (!moved) self->on_watchdog();
   });
 }
 
-void ServerConnection::on_deadline(bool reading) {
-  if (state_ == State::kOpen && reading) {
+void ServerConnection::on_watchdog() {
+  watchdog_at_ = kNever;
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (write_deadline_ <= now) return close_now();
+  if (read_deadline_ <= now) {
+    read_deadline_ = kNever;
+    if (state_ != State::kOpen) return close_now();
     conversation_.on_deadline();
-  } else {
-    close_now();
   }
+  watch_deadlines();
 }
 
 void ServerConnection::read_if_wanted() {
@@ -194,7 +216,7 @@ void ServerConnection::send(std::string bytes) {
 }
 
 void ServerConnection::write_next() {
-  arm(write_deadline_, server_.options.write_timeout);
+  set(write_deadline_, server_.options.write_timeout);
   const std::string& front = outbox_.front();
   const std::size_t piece = std::min(front.size() - written_, kWritePieceBytes);
   asio::async_write(
@@ -211,7 +233,7 @@ void ServerConnection::on_write(const IoError& problem, std::size_t size) {
     written_ = 0;
   }
   if (!outbox_.empty()) return write_next();
-  disarm(write_deadline_);
+  write_deadline_ = kNever;
   conversation_.on_written();
   read_if_wanted();
 }
@@ -239,7 +261,7 @@ void ServerConnection::cut() {
 
 void ServerConnection::close_gracefully(bool client_may_be_sending) {
   state_ = State::kClosing;
-  arm(read_deadline_, kLingerTime);
+  set(read_deadline_, kLingerTime);
   // Ours is sent, theirs is not waited for: a client that keeps idle connections looks at this one only when it needs
   // it.
   SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
@@ -266,8 +288,7 @@ void ServerConnection::linger() {
 void ServerConnection::close_now() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
-  read_deadline_.cancel();
-  write_deadline_.cancel();
+  watchdog_.cancel();
   IoError ignored;
   stream_.next_layer().close(ignored);
   conversation_.abandon();
@@ -296,11 +317,12 @@ Status ServerIo::Impl::listen() {
 }
 
 void ServerIo::Impl::run_threads() {
-  for (unsigned i = 0; i < std::max(options.threads, 1U); ++i) {
-    threads.emplace_back([this] {
+  running = true;
+  for (IoLoop& loop : loops) {
+    loop.thread = std::thread([&loop] {
       for (;;) {
         try {
-          io.run();
+          loop.io.run();
           return;
         } catch (const std::exception&) {
           // Out of memory in one connection's step: that connection is lost to its timeouts, the others go on.
@@ -311,7 +333,9 @@ void ServerIo::Impl::run_threads() {
 }
 
 void ServerIo::Impl::accept() {
-  acceptor.async_accept(asio::make_strand(io),
+  const asio::any_io_executor home = loops[next_loop].io.get_executor();
+  next_loop = (next_loop + 1) % loops.size();
+  acceptor.async_accept(home,
                         [this](const IoError& problem, tcp::socket socket) { on_accept(problem, std::move(socket)); });
 }
 
@@ -357,7 +381,7 @@ std::vector<std::shared_ptr<ServerConnection>> ServerIo::Impl::snapshot() {
 }
 
 void ServerIo::Impl::stop(std::chrono::milliseconds grace) {
-  if (threads.empty()) return;
+  if (!std::exchange(running, false)) return;
   {
     const std::scoped_lock lock(mutex);
     stopping = true;
@@ -378,9 +402,8 @@ void ServerIo::Impl::stop(std::chrono::milliseconds grace) {
     std::unique_lock lock(mutex);
     all_closed.wait(lock, none_left);
   }
-  work.reset();
-  for (std::thread& thread : threads) thread.join();
-  threads.clear();
+  for (IoLoop& loop : loops) loop.work.reset();
+  for (IoLoop& loop : loops) loop.thread.join();
 }
 
 ServerIo::ServerIo(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

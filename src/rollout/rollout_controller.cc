@@ -16,6 +16,13 @@ kube::InformerOptions rollout_informer_options() {
   return options;
 }
 
+/// Every plan reads the Nodes anew: the informer only tells that one of them changed.
+kube::InformerOptions node_informer_options() {
+  kube::InformerOptions options = rollout_informer_options();
+  options.identity_only = true;
+  return options;
+}
+
 kube::ControllerOptions rollout_controller_options() {
   kube::ControllerOptions options;
   options.name = "rollout";
@@ -68,7 +75,7 @@ RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& a
     : runtime_(runtime),
       api_(api),
       pools_(runtime, api, api::kMachineConfigPool, rollout_informer_options()),
-      nodes_(runtime, api, kube::core::kNode, rollout_informer_options()),
+      nodes_(runtime, api, kube::core::kNode, node_informer_options()),
       controller_(runtime, rollout_controller_options(),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
   controller_.watch(pools_);

@@ -11,11 +11,12 @@ namespace {
 // and connections spread over servers that come back.
 constexpr std::chrono::seconds kMinWatchTime = std::chrono::minutes(30);
 
-net::Response pretty_response(int status, const std::string& text, bool pretty) {
+net::Response pretty_response(int status, std::string text, bool pretty) {
   if (pretty) {
     if (const auto value = json::parse(text); value.ok()) return json_response(status, json::write_pretty(*value));
   }
-  return json_response(status, text + "\n");
+  text += '\n';
+  return json_response(status, std::move(text));
 }
 
 std::string list_text(std::string_view kind, std::string_view api_version, const ListMetadata& metadata,
@@ -104,7 +105,7 @@ Result<net::Response> ResourceHandler::answer_object(const Call& call, int statu
       break;
     }
   }
-  return pretty_response(status, text, call.output.pretty);
+  return pretty_response(status, std::move(text), call.output.pretty);
 }
 
 Result<net::Response> ResourceHandler::answer_list(const Call& call, const ListAnswer& answer) const {
@@ -132,7 +133,7 @@ Result<net::Response> ResourceHandler::answer_list(const Call& call, const ListA
       break;
     }
   }
-  return pretty_response(200, text, call.output.pretty);
+  return pretty_response(200, std::move(text), call.output.pretty);
 }
 
 Result<net::Response> ResourceHandler::get(Call& call) {
