@@ -51,6 +51,12 @@ void bind(Bound& bound, CLI::App& root) {
   bound.app->description(std::string(spec.summary));
   bound.app->footer("\n" + std::string(spec.details));
   for (const ArgumentSpec& argument : spec.arguments) {
+    if (argument.many) {
+      auto& targets = bound.invocation.lists[std::string(argument.name)];
+      bound.app->add_option(std::string(argument.name), targets, std::string(argument.help))
+          ->required(argument.required);
+      continue;
+    }
     std::string& target = bound.invocation.values[std::string(argument.name)];
     bound.app->add_option(std::string(argument.name), target, std::string(argument.help))->required(argument.required);
   }

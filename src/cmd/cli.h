@@ -33,16 +33,19 @@ struct ArgumentSpec {
   std::string_view name;
   std::string_view help;
   bool required = true;
+  bool many = false;  ///< one or more of them; read with Invocation::list
 };
 
 /// What was given on the command line.
 class Invocation {
  public:
   std::map<std::string, std::string, std::less<>> values;
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;
   std::map<std::string, bool, std::less<>> switches;
   std::stop_token stop;  ///< SIGINT or SIGTERM arrived
 
   const std::string& value(std::string_view name) const { return values.find(name)->second; }
+  const std::vector<std::string>& list(std::string_view name) const { return lists.find(name)->second; }
   bool is_set(std::string_view name) const { return switches.find(name)->second; }
 };
 

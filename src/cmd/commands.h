@@ -11,5 +11,8 @@ extern const CommandSpec kPlanCommand;
 extern const CommandSpec kControllerCommand;
 extern const CommandSpec kAgentCommand;
 extern const CommandSpec kBootimageCheckCommand;
+extern const CommandSpec kIgnitionValidateCommand;
+extern const CommandSpec kIgnitionShowCommand;
+extern const CommandSpec kIgnitionMergeCommand;
 
 }  // namespace strake::cmd

@@ -32,8 +32,15 @@ int main(int argc, char** argv) {
   keep_memory_small();
   try {
     strake::runtime::StopOnSignal signals;
-    const std::array commands{&kUpCommand,         &kReleaseApplyCommand, &kPlanCommand,
-                              &kControllerCommand, &kAgentCommand,        &kBootimageCheckCommand};
+    const std::array commands{&kUpCommand,
+                              &kReleaseApplyCommand,
+                              &kPlanCommand,
+                              &kControllerCommand,
+                              &kAgentCommand,
+                              &kBootimageCheckCommand,
+                              &kIgnitionValidateCommand,
+                              &kIgnitionShowCommand,
+                              &kIgnitionMergeCommand};
     return run_command_line(commands, argc, argv, signals.token());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "strake: internal error: %s\n", failure.what());

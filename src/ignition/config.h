@@ -7,15 +7,32 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "codec/json.h"
+#include "ignition/report.h"
+#include "ignition/version.h"
 
 namespace strake::ignition {
 
-/// Checks version, member types, paths, names, duplicate keys and file contents; drops members the config's own version
-/// does not know; raises the version to 3.5.0. Errors name the member ("storage.files[2].path").
+/// A config as its own spec version reads it, and everything a check found.
+struct Checked {
+  SpecVersion version;
+  json::Value config;  ///< members of the spec only, under their own names, no nulls; empty when the report is fatal
+  Report report;
+};
+
+/// Judges a config as the `validate` program of coreos/ignition 2.24.0 does; docs/ignition-differences.md lists where
+/// the two part. Findings carry line and column.
+Checked check_text(std::string_view text);
+
+/// The same for a config that is part of a larger document, whose YAML may have written 420 as 420.0.
+Checked check(const json::Value& config);
+
+/// check(), and what a node could not apply: contents that do not decompress, names that leave their folder. Raises the
+/// version to 3.5.0. The first error is returned; it names the member ("storage.files[2].path").
 Result<json::Value> parse(const json::Value& config);
 
 /// `{"ignition":{"version":"3.5.0"}}`

@@ -22,23 +22,26 @@ TEST(Ignition, NamesTheMemberThatIsWrong) {
     const char* message;
   };
   const Case cases[] = {
-      {R"({})", "ignition.version: missing"},
-      {R"({"ignition":{"version":3.5}})", "ignition.version: expected a string"},
-      {R"({"ignition":{"version":"3.6.0"}})", "ignition.version: unknown version '3.6.0'"},
+      {R"({})", "ignition.version: invalid config version (couldn't parse)"},
+      {R"({"ignition":{"version":3.5}})", "ignition.version: expected a string, found number"},
+      {R"({"ignition":{"version":"3.6.0"}})", "ignition.version: unsupported config version: '3.6.0'"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":{}}})", "storage.files: expected a list, found object"},
-      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"etc/x"}]}})", "storage.files[0].path: 'etc/x'"},
-      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/etc/../x"}]}})", "storage.files[0].path"},
+      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"etc/x"}]}})",
+       "storage.files[0].path: path not absolute: 'etc/x'"},
+      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/etc/../x"}]}})",
+       "storage.files[0].path: path is not fully simplified"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a"},{"path":"/a"}]}})",
-       "storage.files[1].path: '/a' is defined twice"},
+       "storage.files[1]: duplicate entry defined: '/a'"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a"}],"links":[{"path":"/a","target":"b"}]}})",
-       "storage.links[0].path: '/a' is defined twice"},
-      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a","mode":4096}]}})", "storage.files[0].mode"},
+       "storage.links[0]: duplicate entry defined: '/a'"},
+      {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a","mode":4096}]}})",
+       "storage.files[0].mode: illegal file mode: '4096'"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,!!"}}]}})",
-       "storage.files[0] (/a).contents.source"},
+       "storage.files[0].contents.source"},
       {R"({"ignition":{"version":"3.5.0"},"systemd":{"units":[{"name":"x"}]}})", "systemd.units[0].name"},
       {R"({"ignition":{"version":"3.5.0"},"systemd":{"units":[{"name":"x.service","dropins":[{"name":"a"}]}]}})",
        "systemd.units[0].dropins[0].name"},
-      {R"([])", "an Ignition config is an object, found array"},
+      {R"([])", "expected an object, found array"},
   };
   for (const Case& test : cases) {
     const auto result = parse(from_text(test.config));
@@ -57,7 +60,7 @@ TEST(Ignition, MergesTheWorkedExampleOfTheFacts) {
   const auto parent = parsed(R"({"ignition":{"version":"3.2.0"},
     "passwd":{"users":[{"name":"core","sshAuthorizedKeys":["k1","k2"]}]},
     "storage":{"files":[{"path":"/etc/b","mode":420,"contents":{"source":"data:,one"}},
-      {"path":"/etc/a","contents":{"compression":"gzip","source":"","verification":{"hash":"sha256-00"}}}]},
+      {"path":"/etc/a","contents":{"compression":"gzip","source":"","verification":{"hash":"sha256-0000000000000000000000000000000000000000000000000000000000000000"}}}]},
     "systemd":{"units":[{"name":"x.service","enabled":true,"contents":"[Unit]\n","dropins":[{"name":"10-a.conf","contents":"old"}]}]}})");
   const auto child = parsed(R"({"ignition":{"version":"3.5.0"},
     "passwd":{"users":[{"name":"core","passwordHash":"$6$x","sshAuthorizedKeys":["k3","k1"]}]},
@@ -67,7 +70,7 @@ TEST(Ignition, MergesTheWorkedExampleOfTheFacts) {
                                                              R"({"ignition":{"version":"3.5.0"},
     "passwd":{"users":[{"name":"core","passwordHash":"$6$x","sshAuthorizedKeys":["k1","k2","k3"]}]},
     "storage":{"files":[{"path":"/etc/b","mode":420,"contents":{"source":"data:,one"}},
-      {"path":"/etc/a","contents":{"compression":"","source":"data:,two","verification":{"hash":"sha256-00"}}},
+      {"path":"/etc/a","contents":{"compression":"","source":"data:,two","verification":{"hash":"sha256-0000000000000000000000000000000000000000000000000000000000000000"}}},
       {"path":"/etc/c","contents":{"source":"data:,three"}}]},
     "systemd":{"units":[{"name":"x.service","enabled":true,"contents":"[Unit]\n","dropins":[{"name":"10-a.conf","contents":"new"},{"name":"20-b.conf","contents":"b"}]},
       {"name":"y.service","mask":true}]}})")));
@@ -85,7 +88,7 @@ TEST(Ignition, AnEntryTheChildMovesToAnotherListOfItsGroupLeavesTheParents) {
 
 TEST(Ignition, MergingTheEmptyConfigChangesNothing) {
   const auto config = parsed(R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a","mode":1}],
-    "filesystems":[{"device":"/dev/x","mountOptions":["ro"]}]}})");
+    "filesystems":[{"device":"/dev/x","format":"xfs","mountOptions":["ro"]}]}})");
   EXPECT_EQ(merge(config, empty_config()), config);
   EXPECT_EQ(json::write_canonical(merge(empty_config(), config)), json::write_canonical(config));
 }

@@ -9,18 +9,6 @@ namespace strake::ignition {
 
 namespace {
 
-/// What identifies an item of a keyed list: the text itself, or the key member (partitions: their number, else their
-/// label).
-std::string item_key(const json::Value& item, const StructSchema* element) {
-  if (item.is_string()) return std::string(json::as_view(item.get_string()));
-  STRAKE_INVARIANT(element != nullptr);
-  if (element->key == "number") {
-    const std::int64_t number = json::find_int(item, {"number"}).value_or(0);
-    return number != 0 ? fmt::format("number:{}", number) : "label:" + json::find_string(item, {"label"}).value_or("");
-  }
-  return json::find_string(item, {element->key}).value_or("");
-}
-
 template <typename Unwanted>
 void erase_items(json::Array& list, Unwanted unwanted) {
   list.erase(std::remove_if(list.begin(), list.end(), unwanted), list.end());
@@ -60,34 +48,28 @@ json::Array merge_list(const json::Array& parent, const json::Array& child, cons
   return merged;
 }
 
-/// Lists that share one space of keys: an entry the child moves to another list of the group leaves the parent's.
-struct KeyGroup {
-  std::vector<std::string_view> lists;
-};
-
-void drop_moved(json::Value& parent, const json::Value& child, const KeyGroup& group, const StructSchema& schema) {
-  for (const std::string_view list : group.lists) {
-    json::Value* items = json::find(parent, {list});
-    if (items == nullptr || !items->is_array()) continue;
+/// Where lists share one space of keys, an entry the child moves to another list of the group leaves the parent's.
+void drop_moved(json::Value& parent, const json::Value& child, const StructSchema& schema) {
+  for (const Member& list : schema.members) {
+    if (list.key_group.empty()) continue;
+    json::Value* items = json::find(parent, {list.name});
+    if (items == nullptr) continue;
     std::set<std::string> elsewhere;
-    for (const std::string_view other : group.lists) {
-      if (other == list) continue;
-      const json::Value* others = json::find(child, {other});
-      if (others == nullptr || !others->is_array()) continue;
-      for (const json::Value& item : others->get_array()) elsewhere.insert(item_key(item, schema.find(other)->element));
+    for (const Member& other : schema.members) {
+      if (other.key_group != list.key_group || other.name == list.name) continue;
+      const json::Value* others = json::find(child, {other.name});
+      if (others == nullptr) continue;
+      for (const json::Value& item : others->get_array()) elsewhere.insert(item_key(item, other.element));
     }
-    erase_items(items->get_array(), [&](const json::Value& item) {
-      return elsewhere.contains(item_key(item, schema.find(list)->element));
-    });
+    if (elsewhere.empty()) continue;
+    erase_items(items->get_array(),
+                [&](const json::Value& item) { return elsewhere.contains(item_key(item, list.element)); });
   }
 }
 
 json::Value merge_struct(const json::Value& parent, const json::Value& child, const StructSchema& schema) {
   json::Value base = parent;
-  if (schema.find("files") != nullptr) drop_moved(base, child, {{"files", "directories", "links"}}, schema);
-  if (schema.find("shouldExist") != nullptr && schema.find("shouldNotExist") != nullptr) {
-    drop_moved(base, child, {{"shouldExist", "shouldNotExist"}}, schema);
-  }
+  drop_moved(base, child, schema);
   json::Object& merged = base.get_object();
   for (const auto& [name, item] : child.get_object()) {
     const Member* member = schema.find(name);

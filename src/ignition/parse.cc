@@ -1,116 +1,17 @@
-#include <set>
+#include <algorithm>
 #include <string>
 
 #include "codec/compress.h"
 #include "codec/data_url.h"
 #include "ignition/config.h"
-#include "ignition/schema.h"
 
 namespace strake::ignition {
 
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 64u << 20;  // decoded; keeps a gzip bomb in a data URL small
-constexpr std::int64_t kMaxMode = 07777;
-
-constexpr std::string_view kUnitSuffixes[] = {".service", ".socket", ".device", ".mount", ".automount", ".swap",
-                                              ".target",  ".path",   ".timer",  ".slice", ".scope",     ".snapshot"};
-
 Error member_error(const std::string& where, std::string_view what) {
   return error(Code::kInvalidArgument, "{}: {}", where, what);
-}
-
-std::string join_member(const std::string& where, std::string_view name) {
-  return where.empty() ? std::string(name) : where + "." + std::string(name);
-}
-
-/// Checks types and copies the members of the spec version; others are left out, as Ignition itself ignores them.
-Result<json::Value> take_struct(const json::Value& value, const StructSchema& schema, int minor,
-                                const std::string& where) {
-  if (!value.is_object())
-    return member_error(where, fmt::format("expected an object, found {}", json::type_name(value)));
-  json::Object taken;
-  for (const auto& [name, item] : value.get_object()) {
-    const Member* member = schema.find(name);
-    if (member == nullptr || member->since_minor > minor || item.is_null()) continue;
-    const std::string path = join_member(where, name);
-    const auto wrong = [&](std::string_view wanted) {
-      return member_error(path, fmt::format("expected {}, found {}", wanted, json::type_name(item)));
-    };
-    switch (member->type) {
-      case MemberType::kString:
-        if (!item.is_string()) return wrong("a string");
-        taken[name] = item;
-        break;
-      case MemberType::kInteger:
-        if (item.is_int64() || item.is_uint64()) {
-          taken[name] = item;
-        } else if (item.is_double() &&
-                   item.get_double() == static_cast<double>(static_cast<std::int64_t>(item.get_double()))) {
-          taken[name] = static_cast<std::int64_t>(item.get_double());
-        } else {
-          return wrong("an integer");
-        }
-        break;
-      case MemberType::kBool:
-        if (!item.is_bool()) return wrong("a boolean");
-        taken[name] = item;
-        break;
-      case MemberType::kObject: {
-        STRAKE_TRY(taken[name], take_struct(item, *member->element, minor, path));
-        break;
-      }
-      case MemberType::kStringList:
-      case MemberType::kObjectList: {
-        if (!item.is_array()) return wrong("a list");
-        json::Array list;
-        for (std::size_t i = 0; i < item.get_array().size(); ++i) {
-          const json::Value& element = item.get_array()[i];
-          const std::string element_path = fmt::format("{}[{}]", path, i);
-          if (member->type == MemberType::kObjectList) {
-            STRAKE_TRY(json::Value element_taken, take_struct(element, *member->element, minor, element_path));
-            list.push_back(std::move(element_taken));
-          } else if (element.is_string()) {
-            list.push_back(element);
-          } else {
-            return member_error(element_path, fmt::format("expected a string, found {}", json::type_name(element)));
-          }
-        }
-        taken[name] = std::move(list);
-        break;
-      }
-    }
-  }
-  return json::Value(std::move(taken));
-}
-
-Result<int> minor_version(const json::Value& config) {
-  const json::Value* version = json::find(config, {"ignition", "version"});
-  if (version == nullptr)
-    return error(Code::kInvalidArgument, "ignition.version: missing; write for example \"3.5.0\"");
-  if (!version->is_string()) {
-    return member_error("ignition.version",
-                        fmt::format("expected a string such as \"3.5.0\", found {}", json::type_name(*version)));
-  }
-  const std::string_view text = json::as_view(version->get_string());
-  for (int minor = 0; minor <= kLatestMinor; ++minor) {
-    if (text == fmt::format("3.{}.0", minor)) return minor;
-  }
-  return error(Code::kUnsupported, "ignition.version: unknown version '{}'; supported are 3.0.0 to 3.{}.0", text,
-               kLatestMinor);
-}
-
-bool is_clean_absolute_path(std::string_view path) {
-  if (path.empty() || path.front() != '/' || path == "/") return false;
-  if (path.back() == '/' || path.find("//") != std::string_view::npos || path.find('\0') != std::string_view::npos)
-    return false;
-  for (std::size_t start = 1; start <= path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string_view part = path.substr(start, end - start);
-    if (part == "." || part == "..") return false;
-    start = end + 1;
-  }
-  return true;
 }
 
 Result<std::string> decode_source(std::string_view source, std::string_view compression, const std::string& where) {
@@ -127,25 +28,15 @@ Result<std::string> decode_source(std::string_view source, std::string_view comp
   return url.data;
 }
 
+/// What Ignition lets pass and a node cannot do: replace its root, or write a path that a C program would cut short.
 Status check_paths(const json::Value& config) {
-  std::set<std::string, std::less<>> seen;
   for (const std::string_view list : {"files", "directories", "links"}) {
     const json::Value* items = json::find(config, {"storage", list});
     if (items == nullptr) continue;
     for (std::size_t i = 0; i < items->get_array().size(); ++i) {
-      const std::string where = fmt::format("storage.{}[{}]", list, i);
-      const json::Value& item = items->get_array()[i];
-      const std::string path = json::find_string(item, {"path"}).value_or("");
-      if (!is_clean_absolute_path(path)) {
-        return member_error(where + ".path", fmt::format("'{}' is not a clean absolute path", path));
-      }
-      if (!seen.insert(path).second) return member_error(where + ".path", fmt::format("'{}' is defined twice", path));
-      if (const auto mode = json::find_int(item, {"mode"}); mode && (*mode < 0 || *mode > kMaxMode)) {
-        return member_error(where + ".mode", fmt::format("{} is outside 0 to {}", *mode, kMaxMode));
-      }
-      if (list == "links" && json::find_string(item, {"target"}).value_or("").empty()) {
-        return member_error(where + ".target", "missing");
-      }
+      const std::string path = json::find_string(items->get_array()[i], {"path"}).value_or("");
+      if (path != "/" && path.find('\0') == std::string::npos) continue;
+      return member_error(fmt::format("storage.{}[{}].path", list, i), fmt::format("'{}' cannot be written", path));
     }
   }
   return {};
@@ -166,28 +57,25 @@ Status check_files(const json::Value& config) {
   return {};
 }
 
+Status check_file_name(std::string_view name, const std::string& where) {
+  const bool only_extension = name.find_last_of('.') == 0;
+  if (!only_extension && name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos) return {};
+  return member_error(where + ".name", fmt::format("'{}' is not a file name", name));
+}
+
+/// Unit and drop-in names are file names.
 Status check_units(const json::Value& config) {
   const json::Value* units = json::find(config, {"systemd", "units"});
   if (units == nullptr) return {};
-  std::set<std::string> seen;
   for (std::size_t i = 0; i < units->get_array().size(); ++i) {
-    const std::string where = fmt::format("systemd.units[{}].name", i);
-    const std::string name = json::find_string(units->get_array()[i], {"name"}).value_or("");
-    const bool known = std::any_of(std::begin(kUnitSuffixes), std::end(kUnitSuffixes), [&](std::string_view suffix) {
-      return name.size() > suffix.size() && name.ends_with(suffix);
-    });
-    if (!known || name.find('/') != std::string::npos) {
-      return member_error(where, fmt::format("'{}' is not a systemd unit name such as x.service", name));
-    }
-    if (!seen.insert(name).second) return member_error(where, fmt::format("'{}' is defined twice", name));
-    const json::Value* dropins = json::find(units->get_array()[i], {"dropins"});
+    const json::Value& unit = units->get_array()[i];
+    const std::string where = fmt::format("systemd.units[{}]", i);
+    STRAKE_CHECK_OK(check_file_name(json::find_string(unit, {"name"}).value_or(""), where));
+    const json::Value* dropins = json::find(unit, {"dropins"});
     if (dropins == nullptr) continue;
     for (std::size_t d = 0; d < dropins->get_array().size(); ++d) {
-      const std::string dropin = json::find_string(dropins->get_array()[d], {"name"}).value_or("");
-      if (dropin.size() <= 5 || !dropin.ends_with(".conf") || dropin.find('/') != std::string::npos) {
-        return member_error(fmt::format("systemd.units[{}].dropins[{}].name", i, d),
-                            fmt::format("'{}' is not a drop-in name such as 10-x.conf", dropin));
-      }
+      STRAKE_CHECK_OK(check_file_name(json::find_string(dropins->get_array()[d], {"name"}).value_or(""),
+                                      fmt::format("{}.dropins[{}]", where, d)));
     }
   }
   return {};
@@ -195,9 +83,7 @@ Status check_units(const json::Value& config) {
 
 }  // namespace
 
-json::Value empty_config() {
-  return json::Object{{"ignition", json::Object{{"version", fmt::format("3.{}.0", kLatestMinor)}}}};
-}
+json::Value empty_config() { return json::Object{{"ignition", json::Object{{"version", to_string(kLatestVersion)}}}}; }
 
 void normalise(json::Value& config) {
   if (!config.is_object()) return;
@@ -216,17 +102,16 @@ void normalise(json::Value& config) {
 }
 
 Result<json::Value> parse(const json::Value& config) {
-  if (!config.is_object()) {
-    return error(Code::kInvalidArgument, "an Ignition config is an object, found {}", json::type_name(config));
-  }
-  STRAKE_TRY(const int minor, minor_version(config));
-  STRAKE_TRY(json::Value taken, take_struct(config, config_schema(), minor, ""));
-  normalise(taken);
-  STRAKE_CHECK_OK(check_paths(taken));
-  STRAKE_CHECK_OK(check_files(taken));
-  STRAKE_CHECK_OK(check_units(taken));
-  json::ensure(taken, {"ignition", "version"}) = fmt::format("3.{}.0", kLatestMinor);
-  return taken;
+  Checked checked = check(config);
+  const auto& findings = checked.report.findings;
+  const auto first = std::ranges::find(findings, Severity::kError, &Finding::severity);
+  if (first != findings.end()) return error(Code::kInvalidArgument, "{}", first->to_string());
+  normalise(checked.config);
+  STRAKE_CHECK_OK(check_paths(checked.config));
+  STRAKE_CHECK_OK(check_files(checked.config));
+  STRAKE_CHECK_OK(check_units(checked.config));
+  json::ensure(checked.config, {"ignition", "version"}) = to_string(kLatestVersion);
+  return std::move(checked.config);
 }
 
 Result<std::vector<FileEntry>> files_of(const json::Value& config) {

@@ -1,9 +1,12 @@
-// The members of an Ignition 3.x config as a table: their types, since which minor version, and how lists merge.
-// Parsing, pruning and merging all walk this one table.
+// The members of an Ignition 3.x config as a table: their types, since which minor version, how lists merge, and what
+// is checked. Reading, validating and merging all walk this one table.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "codec/json.h"
 
 namespace strake::ignition {
 
@@ -14,6 +17,7 @@ enum class ListMerge {
   kConcatenate,  ///< both lists one after the other, duplicates kept
 };
 
+class CheckedObject;
 struct StructSchema;
 
 struct Member {
@@ -22,17 +26,23 @@ struct Member {
   int since_minor = 0;                    ///< 3 for "new in spec 3.3"
   const StructSchema* element = nullptr;  ///< of an object or of each list item
   ListMerge list_merge = ListMerge::kByKey;
+  std::string_view key_group = "";  ///< lists of one object with the same group share one space of keys
 };
 
 struct StructSchema {
   std::span<const Member> members;
   std::string_view key;  ///< the member that identifies an item in a list; "" when it never is one
+  void (*check)(const CheckedObject& object) = nullptr;  ///< what validation looks at beyond types and keys
 
   const Member* find(std::string_view name) const;
+
+  /// As Go's JSON decoder finds it: exactly, else by the name without regard to case.
+  const Member* find_any_case(std::string_view name) const;
 };
 
-const StructSchema& config_schema();
+/// What identifies an item of a list: the text itself, or the key member (partitions: their number, else their label).
+std::string item_key(const json::Value& item, const StructSchema* element);
 
-constexpr int kLatestMinor = 5;
+const StructSchema& config_schema();
 
 }  // namespace strake::ignition

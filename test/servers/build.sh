@@ -6,6 +6,7 @@
 #
 # Families:
 #   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
+#   tools  ignition-validate 2.24.0, and judge-ignition3: the same validator for many configs a process
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -85,13 +86,17 @@ kube_inputs() {
   echo "go $(go_version) $(uname -sm) ${kube_ldflags} ${kube_programs[*]}"
 }
 
+# The caller's Go settings must not decide what is built; -trimpath is left out because adding it later would make every
+# cached package of the developer's machine cold.
+fix_go_settings() {
+  export GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
+  unset GOOS GOARCH GOEXPERIMENT
+}
+
 kube_build() {
   local out=$1 go program
   go=$(go_program)
-  # The caller's Go settings must not decide what is built; -trimpath is left out because adding it later would make every
-  # cached package of the developer's machine cold.
-  export GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
-  unset GOOS GOARCH GOEXPERIMENT
+  fix_go_settings
   cd "$here/kube"
   for program in "${kube_programs[@]}"; do
     "$go" build -ldflags "$kube_ldflags" -o "$out/${program%%=*}" "${program#*=}"
@@ -100,11 +105,31 @@ kube_build() {
   "$out/etcd" --version
 }
 
+# --- family tools ------------------------------------------------------------------------------------------------------
+
+ignition_version=2.24.0
+ignition_ldflags="-s -w -X github.com/coreos/ignition/v2/internal/version.Raw=$ignition_version"
+
+tools_inputs() {
+  cat "$here"/tools/ignition3/{go.mod,go.sum,main.go,tools.go}
+  echo "go $(go_version) $(uname -sm) ${ignition_ldflags}"
+}
+
+tools_build() {
+  local out=$1 go
+  go=$(go_program)
+  fix_go_settings
+  cd "$here/tools/ignition3"
+  "$go" build -ldflags "$ignition_ldflags" -o "$out/judge-ignition3" .
+  "$go" build -ldflags "$ignition_ldflags" -o "$out/ignition-validate" github.com/coreos/ignition/v2/validate
+  [[ $("$out/ignition-validate" --version) == "Ignition $ignition_version" ]] || die "the built ignition-validate is not $ignition_version"
+}
+
 # --- main --------------------------------------------------------------------------------------------------------------
 
 family=${1:-}
 case $family in
-  kube) ;;
+  kube | tools) ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 1 ;;
 esac

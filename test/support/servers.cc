@@ -24,7 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::filesystem::path;
 
-constexpr const char* kBuildCommand = "test/servers/build.sh kube";
 constexpr std::size_t kLogTailBytes = 16 * 1024;
 constexpr int kLogTailLines = 20;
 constexpr int kPortAttempts = 3;
@@ -66,26 +65,38 @@ std::string local_url(std::string_view scheme, std::uint16_t port) {
   return fmt::format("{}://127.0.0.1:{}", scheme, port);
 }
 
-}  // namespace
-
-Result<path> kube_programs() {
+/// The folder of one family of test/servers/build.sh, with these programs in it.
+Result<path> family_programs(const std::string& family, const char* variable,
+                             std::initializer_list<const char*> programs) {
+  const path build = source_folder() / "test/servers/build.sh";
   path directory;
-  if (const char* given = std::getenv("STRAKE_TEST_SERVERS_KUBE"); given != nullptr && *given != '\0') {
+  if (const char* given = std::getenv(variable); given != nullptr && *given != '\0') {
     directory = given;
   } else {
     Command command;
-    command.argv = {(source_folder() / "test/servers/build.sh").string(), "kube", "--print-dir"};
+    command.argv = {build.string(), family, "--print-dir"};
     command.timeout = 30s;
     STRAKE_TRY_CONTEXT(ProcessOutput output, run_checked(command), "looking for the test servers");
     while (output.stdout_bytes.ends_with('\n')) output.stdout_bytes.pop_back();
     directory = output.stdout_bytes;
   }
-  for (const char* program : {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"}) {
+  for (const char* program : programs) {
     if (::access((directory / program).c_str(), X_OK) == 0) continue;
-    return error(Code::kNotFound, "{} is missing: build the test servers with {}", (directory / program).string(),
-                 kBuildCommand);
+    return error(Code::kNotFound, "{} is missing: build the test servers with test/servers/build.sh {}",
+                 (directory / program).string(), family);
   }
   return directory;
+}
+
+}  // namespace
+
+Result<path> kube_programs() {
+  return family_programs("kube", "STRAKE_TEST_SERVERS_KUBE",
+                         {"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"});
+}
+
+Result<path> judge_programs() {
+  return family_programs("tools", "STRAKE_TEST_SERVERS_TOOLS", {"ignition-validate", "judge-ignition3"});
 }
 
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)

@@ -30,6 +30,9 @@ struct KubeClusterOptions {
 /// The folder with etcd, kube-apiserver, kube-controller-manager and kubectl; an error says how to build them.
 Result<std::filesystem::path> kube_programs();
 
+/// The folder with ignition-validate and judge-ignition3, which judge what we write.
+Result<std::filesystem::path> judge_programs();
+
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
 class KubeCluster {
  public:

@@ -1,0 +1,177 @@
+#include <cstdio>
+
+#include "base/fd.h"
+#include "cmd/commands.h"
+#include "cmd/connection.h"
+#include "ignition/config.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
+constexpr std::string_view kStandardInput = "-";
+
+constexpr ArgumentSpec kConfigFiles[] = {{"FILE", "Ignition configs, JSON; - is standard input", true, true}};
+constexpr ArgumentSpec kConfigFile[] = {{"FILE", "an Ignition config, JSON; - is standard input"}};
+constexpr OptionSpec kValidateOptions[] = {kOutputOption, {"strict", "", "warnings count as errors"}};
+constexpr OptionSpec kShowOptions[] = {kOutputOption};
+
+std::string shown_name(std::string_view file) { return file == kStandardInput ? "standard input" : std::string(file); }
+
+Result<std::string> read_config(const std::string& file) {
+  if (file != kStandardInput) return read_file(file, kMaxConfigBytes);
+  std::string text;
+  char buffer[65536];
+  for (std::size_t got = sizeof buffer; got == sizeof buffer && text.size() <= kMaxConfigBytes;) {
+    got = std::fread(buffer, 1, sizeof buffer, stdin);
+    text.append(buffer, got);
+  }
+  if (std::ferror(stdin) != 0) return error(Code::kIo, "cannot read standard input");
+  if (text.size() > kMaxConfigBytes) {
+    return error(Code::kExhausted, "standard input holds more than {} bytes", kMaxConfigBytes);
+  }
+  return text;
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// "FILE:3:9: error: storage.files[2].path: path not absolute: 'etc/x'", the form editors jump to.
+std::string finding_line(std::string_view file, const ignition::Finding& finding) {
+  const std::string place =
+      finding.position ? fmt::format(":{}:{}", finding.position->line, finding.position->column) : "";
+  return fmt::format("{}{}: {}: {}\n", shown_name(file), place, ignition::to_string(finding.severity),
+                     finding.to_string());
+}
+
+json::Value finding_json(const ignition::Finding& finding) {
+  json::Object object{
+      {"severity", ignition::to_string(finding.severity)}, {"path", finding.path()}, {"message", finding.message}};
+  if (!finding.found.empty()) object["found"] = finding.found;
+  if (finding.position) {
+    object["line"] = finding.position->line;
+    object["column"] = finding.position->column;
+  }
+  return object;
+}
+
+/// The config of a file; its findings go to stderr when they are errors.
+Result<ignition::Checked> read_valid_config(const std::string& file) {
+  STRAKE_TRY(const std::string text, read_config(file));
+  ignition::Checked checked = ignition::check_text(text);
+  if (!checked.report.is_fatal()) return checked;
+  for (const ignition::Finding& finding : checked.report.findings) {
+    std::fputs(finding_line(file, finding).c_str(), stderr);
+  }
+  return error(Code::kInvalidArgument, "{} is not a valid Ignition config", shown_name(file));
+}
+
+Result<int> run_ignition_validate(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  bool all_fine = true;
+  json::Array results;
+  for (const std::string& file : invocation.list("FILE")) {
+    STRAKE_TRY(const std::string text, read_config(file));
+    const ignition::Checked checked = ignition::check_text(text);
+    const auto& findings = checked.report.findings;
+    const bool fine = !checked.report.is_fatal() && (findings.empty() || !invocation.is_set("strict"));
+    all_fine = all_fine && fine;
+    json::Array list;
+    for (const ignition::Finding& finding : findings) {
+      if (as_json) {
+        list.push_back(finding_json(finding));
+      } else {
+        print(finding_line(file, finding));
+      }
+    }
+    results.push_back(json::Object{{"file", file}, {"valid", fine}, {"findings", std::move(list)}});
+    if (fine && !as_json) print(fmt::format("{}: valid, spec {}\n", shown_name(file), to_string(checked.version)));
+  }
+  if (as_json) print(json::write_pretty(results));
+  return all_fine ? kExitOk : kExitError;
+}
+
+std::string describe_file(const ignition::FileEntry& file) {
+  return fmt::format("file  {:04o} {:>8}  {}\n", file.mode, file.contents.size(), file.path);
+}
+
+Result<int> run_ignition_show(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const std::string& file = invocation.value("FILE");
+  STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+  ignition::normalise(checked.config);
+  if (as_json) {
+    print(json::write_pretty(checked.config));
+    return kExitOk;
+  }
+  print(fmt::format("spec  {}\n", to_string(checked.version)));
+  for (const auto& [section, value] : checked.config.get_object()) {
+    if (section == "ignition") continue;
+    for (const auto& [list, items] : value.get_object()) {
+      if (items.is_array())
+        print(fmt::format("has   {}.{}: {}\n", std::string_view(section), std::string_view(list),
+                          items.get_array().size()));
+    }
+  }
+  // A stub's files may have to be fetched; then only their number is known.
+  if (const auto files = ignition::files_of(checked.config); files.ok()) {
+    for (const ignition::FileEntry& entry : *files) print(describe_file(entry));
+  }
+  for (const ignition::UnitEntry& unit : ignition::units_of(checked.config)) {
+    print(fmt::format("unit  {}{}{}\n", unit.name, unit.enabled == true ? " enabled" : "",
+                      unit.mask == true ? " masked" : ""));
+  }
+  return kExitOk;
+}
+
+Result<int> run_ignition_merge(const Invocation& invocation) {
+  json::Value merged = ignition::empty_config();
+  for (const std::string& file : invocation.list("FILE")) {
+    STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+    STRAKE_TRY_CONTEXT(const json::Value config, ignition::parse(checked.config), "{}", shown_name(file));
+    merged = ignition::merge(merged, config);
+  }
+  print(json::write_pretty(merged));
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kIgnitionValidateCommand{
+    "ignition validate",
+    "Check Ignition configs, spec 3.0 to 3.5, as Ignition itself checks them.",
+    "Each finding is one line: FILE:LINE:COLUMN: error|warning: MEMBER: what is wrong. A machine refuses to boot with "
+    "a "
+    "config that has an error;\n"
+    "a warning is something Ignition ignores, such as a misspelt member.\n\n"
+    "  strake ignition validate worker.ign\n"
+    "  kubectl get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d | strake ignition validate -\n\n"
+    "Exit codes: 0 all valid, 1 an error was found or a file could not be read.",
+    kConfigFiles,
+    kValidateOptions,
+    run_ignition_validate};
+
+const CommandSpec kIgnitionShowCommand{"ignition show",
+                                       "Show what an Ignition config contains.",
+                                       "Text: the spec version, how many entries each section has, files with mode and "
+                                       "size, units. -o json: the config with "
+                                       "only the members of its\n"
+                                       "spec, without nulls and empty lists.\n\n"
+                                       "Exit codes: 0 shown, 1 the config is not valid or could not be read.",
+                                       kConfigFile,
+                                       kShowOptions,
+                                       run_ignition_show};
+
+const CommandSpec kIgnitionMergeCommand{"ignition merge",
+                                        "Merge Ignition configs, later ones over earlier ones.",
+                                        "Follows the rules of the specification: files by path, units and drop-ins by "
+                                        "name, users and groups by name, disks by "
+                                        "device; a member that a\n"
+                                        "later config does not set stays. The result is printed, in spec 3.5.0.\n\n"
+                                        "  strake ignition merge base.ign site.ign > node.ign\n\n"
+                                        "Exit codes: 0 merged, 1 a config is not valid or could not be read.",
+                                        kConfigFiles,
+                                        {},
+                                        run_ignition_merge};
+
+}  // namespace strake::cmd

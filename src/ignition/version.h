@@ -1,0 +1,27 @@
+// The spec versions of Ignition configs we know.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace strake::ignition {
+
+struct SpecVersion {
+  int major = 3;
+  int minor = 0;
+
+  auto operator<=>(const SpecVersion&) const = default;
+};
+
+inline constexpr SpecVersion kLatestVersion{3, 5};
+
+/// "3.5.0"
+std::string to_string(SpecVersion version);
+
+/// Known versions only, written in full. kInvalidArgument when it is not a version at all, kUnsupported when not known.
+Result<SpecVersion> parse_spec_version(std::string_view text);
+
+}  // namespace strake::ignition
