@@ -13,6 +13,7 @@ extern const CommandSpec kAgentCommand;
 extern const CommandSpec kBootimageCheckCommand;
 extern const CommandSpec kIgnitionValidateCommand;
 extern const CommandSpec kIgnitionShowCommand;
+extern const CommandSpec kIgnitionConvertCommand;
 extern const CommandSpec kIgnitionMergeCommand;
 
 }  // namespace strake::cmd

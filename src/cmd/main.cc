@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
                               &kBootimageCheckCommand,
                               &kIgnitionValidateCommand,
                               &kIgnitionShowCommand,
+                              &kIgnitionConvertCommand,
                               &kIgnitionMergeCommand};
     return run_command_line(commands, argc, argv, signals.token());
   } catch (const std::exception& failure) {

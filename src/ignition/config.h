@@ -35,6 +35,10 @@ Checked check(const json::Value& config);
 /// version to 3.5.0. The first error is returned; it names the member ("storage.files[2].path").
 Result<json::Value> parse(const json::Value& config);
 
+/// The same config in another spec version, 3.1 to 3.5. Going down, what the older spec cannot express is refused by
+/// name; nothing is dropped.
+Result<json::Value> convert(const json::Value& config, SpecVersion to);
+
 /// `{"ignition":{"version":"3.5.0"}}`
 json::Value empty_config();
 

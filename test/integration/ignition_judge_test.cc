@@ -276,5 +276,40 @@ TEST(IgnitionJudge, AgreesOnGeneratedConfigs) {
   for (const auto& [message, count] : messages) std::printf("%6d  %s\n", count, message.c_str());
 }
 
+/// The first table of docs/ignition-differences.md. A row that no longer holds must leave the table.
+TEST(IgnitionJudge, DiffersWhereTheTableSays) {
+  const auto programs = judge_programs();
+  ASSERT_TRUE(programs.ok()) << programs.error().to_string();
+  struct Row {
+    std::string_view name;
+    std::string_view version;
+    std::string rest;  ///< behind the ignition section
+    bool they_accept;
+  };
+  const auto file_with = [](std::string_view members) {
+    return fmt::format(R"(,"storage":{{"files":[{{"path":"/a",{}}}]}})", members);
+  };
+  const Row rows[] = {
+      {"a key twice", "3.5.0", R"(,"storage":{},"storage":{})", true},
+      {"keys that differ in case", "3.5.0", R"(,"storage":{},"Storage":{})", true},
+      {"the experimental spec", "3.6.0-experimental", "", true},
+      {"leading zeros", "03.5.0", "", true},
+      {"not UTF-8", "3.5.0", ",\"passwd\":{\"users\":[{\"name\":\"a\xFF\"}]}", true},
+      {"an unpaired surrogate", "3.5.0", R"(,"passwd":{"users":[{"name":"\ud800"}]})", true},
+      {"deep nesting", "3.5.0", ",\"x\":" + std::string(150, '[') + std::string(150, ']'), true},
+      {"negative zero", "3.5.0", file_with(R"("mode":-0)"), true},
+      {"a cut escape", "3.5.0", file_with(R"("contents":{"source":"data:text/plain;a=\"%4\",x"})"), true},
+      {"an unknown escape", "3.5.0", file_with(R"("contents":{"source":"data:text/plain;a=\"\\q\",x"})"), false},
+      {"a key twice in an advertisement", "3.5.0",
+       R"(,"storage":{"luks":[{"name":"l","device":"/dev/x","clevis":{"tang":[{"url":"http://t","thumbprint":"t","advertisement":"{\"a\":1,\"a\":2}"}]}}]})",
+       true},
+  };
+  for (const Row& row : rows) {
+    const std::string config = fmt::format(R"({{"ignition":{{"version":"{}"}}{}}})", row.version, row.rest);
+    EXPECT_EQ(program_accepts(*programs / "ignition-validate", config), row.they_accept) << row.name;
+    EXPECT_EQ(ignition::check_text(config).report.is_fatal(), row.they_accept) << row.name;
+  }
+}
+
 }  // namespace
 }  // namespace strake::test
