@@ -93,6 +93,8 @@ Result<Url> url_from_view(const boost::urls::url_view& view) {
   }
   url.path = std::string(view.encoded_path());
   if (url.path.empty()) url.path = "/";
+  // Boost.URL takes "host:84s3/a" for port 84 and path "s3/a".
+  if (!url.path.starts_with('/')) return error(Code::kInvalidArgument, "the port of the URL is not a number");
   url.query = std::string(view.encoded_query());
   return url;
 }
