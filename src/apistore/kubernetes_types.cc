@@ -173,9 +173,10 @@ class Shaper {
         continue;
       }
       STRAKE_CHECK_OK(shape_field(*field, member.value(), step));
-      const bool same_as_none = field->presence == FieldPresence::kWhenNotZero
-                                    ? is_zero_value(member.value())
-                                    : member.value().is_null() && field->presence == FieldPresence::kWhenSet;
+      // A null of what is never absent is as good as nothing, too: its zero value comes below.
+      const bool may_go = field->presence != FieldPresence::kAlways || field->shape == FieldShape::kSingle;
+      const bool same_as_none = field->presence == FieldPresence::kWhenNotZero ? is_zero_value(member.value())
+                                                                               : member.value().is_null() && may_go;
       if (same_as_none) dropped.emplace_back(name);
     }
     for (const std::string& name : dropped) object.erase(name);
@@ -213,7 +214,10 @@ class Shaper {
   }
 
   Status shape_value(const MessageField& field, json::Value& value, const PathStep& at) {
-    if (value.is_null()) return {};
+    if (value.is_null()) {  // an item of a list or an entry of a map, which cannot be absent
+      value = zero_value(field);
+      return {};
+    }
     bool fits = true;
     switch (field.type) {
       case FieldType::kMessage:
@@ -240,6 +244,27 @@ class Shaper {
     return fits ? Status() : wrong_type(field, FieldShape::kSingle, value, at);
   }
 
+  static json::Value zero_value(const MessageField& field) {
+    switch (field.type) {
+      case FieldType::kString: return "";
+      case FieldType::kInt32:
+      case FieldType::kInt64:
+      case FieldType::kIntOrString: return 0;
+      case FieldType::kBoolean: return false;
+      case FieldType::kQuantity: return "0";
+      case FieldType::kMessage: {
+        json::Object object;
+        add_missing(*field.message, object, false);
+        return object;
+      }
+      case FieldType::kBytes:
+      case FieldType::kTime:
+      case FieldType::kMicroTime:
+      case FieldType::kFieldsV1: break;
+    }
+    return nullptr;
+  }
+
   static void add_missing(const MessageType& type, json::Object& object, bool is_root) {
     for (const MessageField& field : type.fields) {
       if (field.name.empty()) {
@@ -249,21 +274,7 @@ class Shaper {
       // A list that is missing stays so: whether there must be one is for the schema to say.
       const bool wanted = field.presence == FieldPresence::kAlways && field.shape == FieldShape::kSingle &&
                           !(is_root && is_outer(field.name));
-      if (!wanted || object.contains(field.name)) continue;
-      json::Value& added = object[field.name];
-      switch (field.type) {
-        case FieldType::kString: added = ""; break;
-        case FieldType::kInt32:
-        case FieldType::kInt64:
-        case FieldType::kIntOrString: added = 0; break;
-        case FieldType::kBoolean: added = false; break;
-        case FieldType::kQuantity: added = "0"; break;
-        case FieldType::kMessage: add_missing(*field.message, added.emplace_object(), false); break;
-        case FieldType::kBytes:
-        case FieldType::kTime:
-        case FieldType::kMicroTime:
-        case FieldType::kFieldsV1: break;  // null
-      }
+      if (wanted && !object.contains(field.name)) object[field.name] = zero_value(field);
     }
   }
 

@@ -67,6 +67,21 @@ TEST_F(BuiltinKindsTest, RefusedPatchesAreInvalidAndShowTheObject) {
       << custom.error().to_string();
 }
 
+TEST_F(BuiltinKindsTest, NullsAnywhereInAPodAreAnsweredLikeAnyWrongValue) {
+  ASSERT_TRUE(create(kPod, object(kPod, "default", "p",
+                                  R"({"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"k"}]}})"))
+                  .ok());
+  for (const char* wrong : {R"([{"op":"replace","path":"/spec","value":null}])",
+                            R"([{"op":"replace","path":"/spec/containers","value":null}])",
+                            R"([{"op":"replace","path":"/spec/containers/0","value":null}])",
+                            R"([{"op":"replace","path":"/spec/tolerations/0","value":null}])",
+                            R"([{"op":"add","path":"/spec/schedulingGates","value":[null]}])"}) {
+    const auto refused = service_->patch(request_, kPod, {"default", "p"}, kube::PatchType::kJson, parse(wrong), {});
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.error().reason(), "Invalid") << wrong << ": " << refused.error().to_string();
+  }
+}
+
 TEST_F(BuiltinKindsTest, AValueOfAnotherTypeIsABadRequest) {
   const auto refused = create(kConfigMap, object(kConfigMap, "default", "m", R"({"data":{"a":1}})"));
   ASSERT_FALSE(refused.ok());
