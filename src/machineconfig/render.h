@@ -1,4 +1,4 @@
-// Rendering one pool, as a pure function: gates, selection, merge, name, metadata.
+// Rendering one pool, as a pure function: selection, gates, merge, name, metadata.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,15 @@
 
 namespace strake::machineconfig {
 
+/// Shared objects, never copied: a cluster's MachineConfigs are tens of megabytes.
 struct RenderInput {
-  kube::Object pool;
-  std::optional<kube::Object> worker_pool;  ///< custom pools inherit its OS image stream
-  std::vector<kube::Object> configs;        ///< every MachineConfig; the pool's selector chooses
-  std::optional<kube::Object> controller_config;
-  std::optional<kube::Object> os_image_stream;
-  std::string version;  ///< of this program; what it generated earlier must carry the same
+  kube::ObjectPtr pool;
+  kube::ObjectPtr worker_pool{};              ///< custom pools inherit its OS image stream; may be absent
+  std::vector<kube::ObjectPtr> configs{};     ///< every MachineConfig; the pool's selector chooses
+  kube::ObjectPtr controller_config{};        ///< may be absent
+  kube::ObjectPtr os_image_stream{};          ///< may be absent
+  std::vector<kube::ObjectPtr> generators{};  ///< every KubeletConfig and ContainerRuntimeConfig; for the gates
+  std::optional<std::string> version{};       ///< of this program; for the gates, see GateInput
 };
 
 struct RenderPlan {
@@ -28,12 +30,15 @@ struct RenderPlan {
 /// Objects larger than this are refused by API servers.
 inline constexpr std::size_t kMaxRenderedBytes = 1572864;
 
-/// kUnavailable with reason "GateClosed" while something the render depends on is still being written: try again on its
-/// next change.
+/// The rendered config of a pool whose gates are open; see render_gates.h for the error when one is not.
 Result<RenderPlan> plan_render(const RenderInput& input);
+
+/// The same whatever the gates say: for questions about configs that are not in a cluster.
+Result<RenderPlan> render_pool(const RenderInput& input);
 
 /// The MachineConfigs a pool's selector chooses, in merge order. An absent or empty selector chooses nothing; `{}` is
 /// an error.
-Result<std::vector<kube::Object>> select_configs(const kube::Object& pool, const std::vector<kube::Object>& configs);
+Result<std::vector<kube::ObjectPtr>> select_configs(const kube::Object& pool,
+                                                    const std::vector<kube::ObjectPtr>& configs);
 
 }  // namespace strake::machineconfig

@@ -63,22 +63,21 @@ std::vector<kube::ObjectKey> RenderController::all_pools() const {
   return keys;
 }
 
-RenderInput RenderController::input_for(const kube::Object& pool) const {
+RenderInput RenderController::input_for(kube::ObjectPtr pool) const {
   RenderInput input;
-  input.pool = pool;
+  input.pool = std::move(pool);
   input.version = version_;
-  const auto copy_of = [](const kube::ObjectPtr& object) { return object ? std::optional(*object) : std::nullopt; };
-  input.worker_pool = copy_of(pools_.get({"", std::string(api::kWorkerPool)}));
-  input.controller_config = copy_of(controller_configs_.get({"", std::string(api::kControllerConfigName)}));
-  input.os_image_stream = copy_of(os_image_streams_.get({"", std::string(api::kOsImageStreamName)}));
-  for (const kube::ObjectPtr& config : configs_.list()) input.configs.push_back(*config);
+  input.worker_pool = pools_.get({"", std::string(api::kWorkerPool)});
+  input.controller_config = controller_configs_.get({"", std::string(api::kControllerConfigName)});
+  input.os_image_stream = os_image_streams_.get({"", std::string(api::kOsImageStreamName)});
+  input.configs = configs_.list();
   return input;
 }
 
 Result<kube::Reconciled> RenderController::reconcile(const kube::ObjectKey& pool_key, const kube::Call& call) {
   const kube::ObjectPtr pool = pools_.get(pool_key);
   if (!pool || pool->deleting()) return kube::Reconciled{};
-  const Result<RenderPlan> plan = plan_render(input_for(*pool));
+  const Result<RenderPlan> plan = plan_render(input_for(pool));
   if (!plan.ok()) {
     if (plan.error().code() == Code::kUnavailable) return kube::Reconciled{kGateRetry};
     STRAKE_CHECK_OK(set_render_degraded(

@@ -27,7 +27,7 @@ class RenderController {
 
  private:
   Result<kube::Reconciled> reconcile(const kube::ObjectKey& pool_key, const kube::Call& call);
-  RenderInput input_for(const kube::Object& pool) const;
+  RenderInput input_for(kube::ObjectPtr pool) const;
   Status ensure_rendered(const kube::Object& rendered, const kube::Call& call);
   Status point_pool(const kube::Object& pool, const RenderPlan& plan, const kube::Call& call);
   Status set_render_degraded(const kube::Object& pool, const std::string& message, const kube::Call& call);
