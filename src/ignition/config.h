@@ -42,8 +42,11 @@ Result<json::Value> convert(const json::Value& config, SpecVersion to);
 /// `{"ignition":{"version":"3.5.0"}}`
 json::Value empty_config();
 
-/// The child laid over the parent, member by member, as the Ignition specification merges configs. Both normalised.
+/// The child laid over the parent, member by member, as coreos/ignition merges configs. Both normalised.
 json::Value merge(const json::Value& parent, const json::Value& child);
+
+/// The same for any number of configs, the first at the bottom. Takes the configs apart: what wins is moved, not copied.
+json::Value merge_all(std::vector<json::Value> configs);
 
 /// Drops nulls, empty lists, and objects left without members.
 void normalise(json::Value& config);

@@ -1,6 +1,10 @@
+// The merge of any number of configs at once: every list is indexed by key one time and every value is moved to its
+// place, so the work grows with the size of the configs and not with their number times the size of the result.
 #include <algorithm>
-#include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "ignition/config.h"
 #include "ignition/schema.h"
@@ -9,92 +13,135 @@ namespace strake::ignition {
 
 namespace {
 
-template <typename Unwanted>
-void erase_items(json::Array& list, Unwanted unwanted) {
-  list.erase(std::remove_if(list.begin(), list.end(), unwanted), list.end());
+/// What the layers say about one member or item, lowest layer first. The values are taken apart.
+using Layers = std::vector<json::Value*>;
+
+json::Value merge_objects(const Layers& layers, const StructSchema& schema);
+
+bool is_list(const Member& member) {
+  return member.type == MemberType::kObjectList || member.type == MemberType::kStringList;
 }
 
-json::Value merge_struct(const json::Value& parent, const json::Value& child, const StructSchema& schema);
+json::Array concatenate(const Layers& layers) {
+  json::Array all;
+  for (json::Value* layer : layers) {
+    for (json::Value& item : layer->get_array()) all.push_back(std::move(item));
+  }
+  return all;
+}
 
-json::Array merge_list(const json::Array& parent, const json::Array& child, const Member& member) {
-  json::Array merged;
-  if (member.list_merge == ListMerge::kConcatenate) {
-    merged = parent;
-    merged.insert(merged.end(), child.begin(), child.end());
+/// The lists of one object that share a space of keys; most share it with no other.
+class KeyedLists {
+ public:
+  explicit KeyedLists(std::span<const Member* const> members) : members_(members), entries_(members.size()) {}
+
+  void add_layer(json::Object& layer) {
+    for (std::size_t list = 0; list < members_.size(); ++list) {
+      json::Value* items = layer.if_contains(members_[list]->name);
+      if (items == nullptr) continue;
+      for (json::Value& item : items->get_array()) add(list, item);
+    }
+  }
+
+  json::Array take(std::size_t list) {
+    json::Array merged;
+    merged.reserve(entries_[list].size());
+    for (const Layers& layers : entries_[list]) {
+      if (layers.empty()) continue;
+      const bool is_object = layers.back()->is_object();
+      merged.push_back(is_object ? merge_objects(layers, *members_[list]->element) : std::move(*layers.back()));
+    }
     return merged;
   }
-  std::map<std::string, const json::Value*> by_key;
-  for (const json::Value& item : child) by_key.emplace(item_key(item, member.element), &item);
-  std::set<std::string> taken;
-  for (const json::Value& item : parent) {
-    const std::string key = item_key(item, member.element);
-    taken.insert(key);
-    const auto over = by_key.find(key);
-    if (over == by_key.end()) {
-      merged.push_back(item);
-    } else if (item.is_object()) {
-      merged.push_back(merge_struct(item, *over->second, *member.element));
-    } else {
-      merged.push_back(*over->second);
+
+ private:
+  struct Place {
+    std::size_t list;
+    std::size_t entry;
+  };
+
+  void add(std::size_t list, json::Value& item) {
+    const auto [known, is_new] =
+        places_.try_emplace(item_key(item, members_[list]->element), Place{list, entries_[list].size()});
+    Place& place = known->second;
+    if (!is_new && removes_header(*members_[list], item)) {
+      entries_[place.list][place.entry].clear();
+      places_.erase(known);
+      return;
     }
+    if (!is_new && place.list != list) {
+      // A layer above defines the same key in another list of the group: what was there is gone, position included.
+      entries_[place.list][place.entry].clear();
+      place = {list, entries_[list].size()};
+    }
+    if (place.entry == entries_[list].size()) entries_[list].emplace_back();
+    entries_[list][place.entry].push_back(&item);
   }
-  for (const json::Value& item : child) {
-    if (!taken.contains(item_key(item, member.element))) merged.push_back(item);
+
+  /// An HTTP header without a value takes away the one below it.
+  static bool removes_header(const Member& member, const json::Value& item) {
+    return member.name == "httpHeaders" && !item.get_object().contains("value");
   }
-  if (member.name == "httpHeaders") {
-    // A child's header without a value takes the parent's header of that name away.
-    erase_items(merged, [](const json::Value& header) { return json::find(header, {"value"}) == nullptr; });
+
+  std::span<const Member* const> members_;
+  std::vector<std::vector<Layers>> entries_;  ///< per list, in order of first appearance; emptied where dropped
+  std::unordered_map<std::string, Place> places_;
+};
+
+json::Value merge_member(const Layers& layers, const Member& member) {
+  if (member.type == MemberType::kObject) return merge_objects(layers, *member.element);
+  if (is_list(member)) return concatenate(layers);
+  return std::move(*layers.back());
+}
+
+/// The members whose lists share their keys with `first`, itself included.
+std::vector<const Member*> key_group_of(const Member& first, const StructSchema& schema) {
+  if (first.key_group.empty()) return {&first};
+  std::vector<const Member*> group;
+  for (const Member& member : schema.members) {
+    if (member.key_group == first.key_group) group.push_back(&member);
+  }
+  return group;
+}
+
+bool is_empty(const json::Value& value) {
+  return (value.is_array() && value.get_array().empty()) || (value.is_object() && value.get_object().empty());
+}
+
+json::Value merge_objects(const Layers& layers, const StructSchema& schema) {
+  if (layers.size() == 1) return std::move(*layers.front());
+  json::Object merged;
+  const auto keep = [&](const Member& member, json::Value value) {
+    if (!is_empty(value)) merged.insert_or_assign(member.name, std::move(value));
+  };
+  for (const Member& member : schema.members) {
+    if (is_list(member) && member.list_merge == ListMerge::kByKey) {
+      const std::vector<const Member*> group = key_group_of(member, schema);
+      if (group.front() != &member) continue;  // done with the first of its group
+      KeyedLists lists(group);
+      for (json::Value* layer : layers) lists.add_layer(layer->get_object());
+      for (std::size_t list = 0; list < group.size(); ++list) keep(*group[list], lists.take(list));
+      continue;
+    }
+    Layers values;
+    for (json::Value* layer : layers) {
+      if (json::Value* value = layer->get_object().if_contains(member.name)) values.push_back(value);
+    }
+    if (!values.empty()) keep(member, merge_member(values, member));
   }
   return merged;
-}
-
-/// Where lists share one space of keys, an entry the child moves to another list of the group leaves the parent's.
-void drop_moved(json::Value& parent, const json::Value& child, const StructSchema& schema) {
-  for (const Member& list : schema.members) {
-    if (list.key_group.empty()) continue;
-    json::Value* items = json::find(parent, {list.name});
-    if (items == nullptr) continue;
-    std::set<std::string> elsewhere;
-    for (const Member& other : schema.members) {
-      if (other.key_group != list.key_group || other.name == list.name) continue;
-      const json::Value* others = json::find(child, {other.name});
-      if (others == nullptr) continue;
-      for (const json::Value& item : others->get_array()) elsewhere.insert(item_key(item, other.element));
-    }
-    if (elsewhere.empty()) continue;
-    erase_items(items->get_array(),
-                [&](const json::Value& item) { return elsewhere.contains(item_key(item, list.element)); });
-  }
-}
-
-json::Value merge_struct(const json::Value& parent, const json::Value& child, const StructSchema& schema) {
-  json::Value base = parent;
-  drop_moved(base, child, schema);
-  json::Object& merged = base.get_object();
-  for (const auto& [name, item] : child.get_object()) {
-    const Member* member = schema.find(name);
-    STRAKE_INVARIANT(member != nullptr);  // both sides went through parse()
-    json::Value* own = merged.if_contains(name);
-    if (own == nullptr) {
-      merged[name] = item;
-      if (name == "httpHeaders") merged[name] = merge_list({}, item.get_array(), *member);
-    } else if (member->type == MemberType::kObject) {
-      *own = merge_struct(*own, item, *member->element);
-    } else if (member->type == MemberType::kObjectList || member->type == MemberType::kStringList) {
-      *own = merge_list(own->get_array(), item.get_array(), *member);
-    } else {
-      *own = item;
-    }
-  }
-  return base;
 }
 
 }  // namespace
 
-json::Value merge(const json::Value& parent, const json::Value& child) {
-  json::Value merged = merge_struct(parent, child, config_schema());
-  normalise(merged);
-  return merged;
+json::Value merge_all(std::vector<json::Value> configs) {
+  Layers layers;
+  layers.reserve(configs.size());
+  for (json::Value& config : configs) layers.push_back(&config);
+  if (layers.empty()) return empty_config();
+  return merge_objects(layers, config_schema());
 }
+
+json::Value merge(const json::Value& parent, const json::Value& child) { return merge_all({parent, child}); }
 
 }  // namespace strake::ignition
