@@ -1,156 +1,120 @@
 #include "machineconfig/merge.h"
 
 #include <algorithm>
-#include <set>
 
-#include "api/machine_config.h"
-#include "api/node_annotations.h"
 #include "ignition/config.h"
 
 namespace strake::machineconfig {
 
 namespace {
 
-constexpr std::int64_t kMaxPermissions =
-    0777;  // stricter than Ignition: no setuid, setgid or sticky files through a MachineConfig
-
-const std::set<std::string, std::less<>> kExtensions{
-    "two-node-ha", "ipsec", "usbguard", "kerberos", "kernel-devel", "sandboxed-containers", "sysstat"};
-
-Error config_error(const kube::Object& config, const std::string& what) {
-  return error(Code::kInvalidArgument, "MachineConfig {}: {}", config.name(), what);
+json::Array* files_in(json::Value& ignition) {
+  json::Value* files = json::find(ignition, {"storage", "files"});
+  return files == nullptr ? nullptr : &files->get_array();
 }
 
-/// The Ignition part, or nullptr when the MachineConfig has none.
-const json::Value* ignition_of(const kube::Object& config) {
-  const json::Value* raw = api::MachineConfigView(config.json()).config();
-  return raw == nullptr || raw->is_null() ? nullptr : raw;
-}
-
-Result<json::Value> parsed_ignition(const kube::Object& config) {
-  return ignition::parse(*ignition_of(config)).context("MachineConfig {}: spec.config", config.name());
-}
-
-/// An explicit empty compression on every file of the child stops a parent's "gzip" from leaking into replaced
-/// contents.
-void reset_compression(json::Value& config) {
-  json::Value* files = json::find(config, {"storage", "files"});
+/// An explicit empty compression on every file of an upper layer stops the "gzip" of a lower one from leaking into
+/// replaced contents.
+void reset_compression(json::Value& ignition) {
+  json::Array* files = files_in(ignition);
   if (files == nullptr) return;
-  for (json::Value& file : files->get_array()) {
-    json::Value& contents = json::ensure(file, {"contents"});
-    if (json::find(contents, {"compression"}) == nullptr) contents.get_object()["compression"] = "";
+  for (json::Value& file : *files) {
+    json::Value& contents = file.get_object().emplace("contents", json::Object{}).first->value();
+    contents.get_object().emplace("compression", "");
   }
 }
 
-void drop_empty_compression(json::Value& config) {
-  json::Value* files = json::find(config, {"storage", "files"});
+void drop_empty_compression(json::Value& ignition) {
+  json::Array* files = files_in(ignition);
   if (files == nullptr) return;
-  for (json::Value& file : files->get_array()) {
-    json::Value* contents = json::find(file, {"contents"});
+  for (json::Value& file : *files) {
+    json::Value* contents = file.get_object().if_contains("contents");
     if (contents == nullptr) continue;
-    if (json::find_string(*contents, {"compression"}) == "") contents->get_object().erase("compression");
+    const json::Value* compression = contents->get_object().if_contains("compression");
+    if (compression != nullptr && compression->get_string().empty()) contents->get_object().erase("compression");
     if (contents->get_object().empty()) file.get_object().erase("contents");
   }
 }
 
-Result<json::Value> merge_ignition(const std::vector<kube::ObjectPtr>& configs) {
-  json::Value merged = ignition::empty_config();
-  bool first = true;
-  for (const kube::ObjectPtr& config : configs) {
-    if (ignition_of(*config) == nullptr) {
-      first = false;
-      continue;
-    }
-    STRAKE_TRY(json::Value child, parsed_ignition(*config));
-    if (first) {
-      merged = std::move(child);
-      first = false;
-      continue;
-    }
-    reset_compression(child);
-    merged = ignition::merge(merged, child);
-    drop_empty_compression(merged);
-  }
-  if (json::Value* files = json::find(merged, {"storage", "files"}); files != nullptr) {
-    for (json::Value& file : files->get_array()) {
-      if (json::find(file, {"overwrite"}) == nullptr) file.get_object()["overwrite"] = true;
+/// Files replace what the OS brings, unless a MachineConfig says that they must not.
+void default_overwrite(json::Value& ignition) {
+  json::Array* files = files_in(ignition);
+  if (files == nullptr) return;
+  for (json::Value& file : *files) file.get_object().emplace("overwrite", true);
+}
+
+/// The bottom layer is the first MachineConfig even when that has no Ignition config: then an empty one.
+json::Value merge_ignition(std::vector<Fragment>& fragments) {
+  std::vector<json::Value> layers;
+  for (std::size_t i = 0; i < fragments.size(); ++i) {
+    std::optional<json::Value>& own = fragments[i].ignition;
+    if (i > 0 && own) reset_compression(*own);
+    if (own) {
+      layers.push_back(*std::move(own));
+    } else if (i == 0) {
+      layers.push_back(ignition::empty_config());
     }
   }
+  const bool layered = layers.size() > 1;
+  json::Value merged = ignition::merge_all(std::move(layers));
+  if (layered) drop_empty_compression(merged);
+  default_overwrite(merged);
   return merged;
 }
 
 /// The last MachineConfig that names an image wins; those generated by a controller have no say.
-std::string chosen_image(const std::vector<kube::ObjectPtr>& configs,
-                         std::string (api::MachineConfigView::*image_of)() const, const std::string& fallback) {
-  std::string image = fallback;
-  for (const kube::ObjectPtr& config : configs) {
-    if (!config->annotation(api::config_annotation::kGeneratedByController).value_or("").empty()) continue;
-    if (std::string own = (api::MachineConfigView(config->json()).*image_of)(); !own.empty()) image = std::move(own);
+const std::string& chosen_image(const std::vector<Fragment>& fragments, std::string Fragment::* image,
+                                const std::string& fallback) {
+  const auto last = std::find_if(fragments.rbegin(), fragments.rend(), [&](const Fragment& fragment) {
+    return !fragment.generated && !(fragment.*image).empty();
+  });
+  return last == fragments.rend() ? fallback : (*last).*image;
+}
+
+/// The one whose kernel type the machines get, or nullptr: a later `default` does not take another type back.
+const Fragment* kernel_chooser(const std::vector<Fragment>& fragments) {
+  const auto last = std::find_if(fragments.rbegin(), fragments.rend(), [](const Fragment& fragment) {
+    return !fragment.kernel_type.empty() && fragment.kernel_type != kDefaultKernelType;
+  });
+  return last == fragments.rend() ? nullptr : &*last;
+}
+
+/// Development packages exist for the default kernel only.
+Status check_kernel_devel(const std::vector<Fragment>& fragments, const Fragment* chooser) {
+  if (chooser == nullptr) return {};
+  const auto devel = std::ranges::find_if(fragments, [](const Fragment& fragment) {
+    return std::ranges::find(fragment.extensions, "kernel-devel") != fragment.extensions.end();
+  });
+  if (devel == fragments.end()) return {};
+  return error(Code::kInvalidArgument,
+               "installing kernel-devel extension is not supported with kernelType: {}; MachineConfig {} sets the "
+               "extension (spec.extensions), MachineConfig {} the type (spec.kernelType)",
+               chooser->kernel_type, devel->name, chooser->name);
+}
+
+json::Array concatenated(const std::vector<Fragment>& fragments, std::vector<std::string> Fragment::* list) {
+  json::Array all;
+  for (const Fragment& fragment : fragments) {
+    for (const std::string& item : fragment.*list) all.emplace_back(item);
   }
-  return image;
+  return all;
 }
 
 }  // namespace
 
-void sort_for_merge(std::vector<kube::ObjectPtr>& configs) {
-  const auto rank = [](const kube::ObjectPtr& config) { return config->label(api::label::kRole) == "worker" ? 0 : 1; };
-  std::stable_sort(configs.begin(), configs.end(), [&](const kube::ObjectPtr& a, const kube::ObjectPtr& b) {
-    return rank(a) != rank(b) ? rank(a) < rank(b) : a->name() < b->name();
-  });
-}
-
-Status validate(const kube::Object& config) {
-  const api::MachineConfigView view(config.json());
-  const std::string kernel_type = view.kernel_type();
-  if (!kernel_type.empty() && kernel_type != "default" && kernel_type != "realtime" && kernel_type != "64k-pages") {
-    return config_error(
-        config, fmt::format("spec.kernelType: '{}' is invalid; use default, realtime or 64k-pages", kernel_type));
-  }
-  if (ignition_of(config) == nullptr) return {};
-  STRAKE_TRY(const json::Value parsed, parsed_ignition(config));
-  if (const json::Value* files = json::find(parsed, {"storage", "files"}); files != nullptr) {
-    for (const json::Value& file : files->get_array()) {
-      if (const auto mode = json::find_int(file, {"mode"}); mode && *mode > kMaxPermissions) {
-        return config_error(config, fmt::format("spec.config: file {}: mode {:#o} cannot exceed 0777",
-                                                json::find_string(file, {"path"}).value_or(""), *mode));
-      }
-    }
-  }
-  for (const std::string& extension : view.extensions()) {
-    if (!kExtensions.contains(extension))
-      return config_error(config, fmt::format("spec.extensions: unknown extension '{}'", extension));
-  }
-  return {};
-}
-
-Result<json::Value> merge_specs(const std::vector<kube::ObjectPtr>& configs, const OsImages& defaults) {
-  for (const kube::ObjectPtr& config : configs) STRAKE_CHECK_OK(validate(*config));
-  json::Array kernel_arguments, extensions;
-  bool fips = false;
-  std::string kernel_type = "default";
-  for (const kube::ObjectPtr& config : configs) {
-    const api::MachineConfigView view(config->json());
-    for (const std::string& argument : view.kernel_arguments()) kernel_arguments.emplace_back(argument);
-    for (const std::string& extension : view.extensions()) extensions.emplace_back(extension);
-    fips = fips || view.fips();
-    const std::string own = view.kernel_type();
-    if (own == "realtime" || own == "64k-pages") kernel_type = own;
-  }
-  if (kernel_type != "default" &&
-      std::find(extensions.begin(), extensions.end(), json::Value("kernel-devel")) != extensions.end()) {
-    return error(Code::kInvalidArgument, "installing kernel-devel extension is not supported with kernelType: {}",
-                 kernel_type);
-  }
-  STRAKE_TRY(json::Value config, merge_ignition(configs));
+Result<json::Value> merge_specs(std::vector<Fragment> fragments, const OsImages& defaults) {
+  const Fragment* chooser = kernel_chooser(fragments);
+  STRAKE_CHECK_OK(check_kernel_devel(fragments, chooser));
+  json::Value config = merge_ignition(fragments);
   return json::Value(json::Object{
-      {"osImageURL", chosen_image(configs, &api::MachineConfigView::os_image_url, defaults.os_image)},
+      {"osImageURL", chosen_image(fragments, &Fragment::os_image, defaults.os_image)},
       {"baseOSExtensionsContainerImage",
-       chosen_image(configs, &api::MachineConfigView::extensions_image, defaults.extensions_image)},
+       chosen_image(fragments, &Fragment::extensions_image, defaults.extensions_image)},
       {"config", std::move(config)},
-      {"kernelArguments", std::move(kernel_arguments)},
-      {"extensions", std::move(extensions)},
-      {"fips", fips},
-      {"kernelType", kernel_type},
+      {"kernelArguments", concatenated(fragments, &Fragment::kernel_arguments)},
+      {"extensions", concatenated(fragments, &Fragment::extensions)},
+      {"fips", std::ranges::any_of(fragments, [](const Fragment& fragment) { return fragment.fips == true; })},
+      {"kernelType", chooser == nullptr ? std::string(kDefaultKernelType) : chooser->kernel_type},
   });
 }
 

@@ -1,29 +1,24 @@
 // MachineConfigs of a pool, in order, merged into one spec.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "kube/object.h"
+#include "machineconfig/validate.h"
 
 namespace strake::machineconfig {
 
+/// The OS of a cluster before a MachineConfig says otherwise.
 struct OsImages {
   std::string os_image;
   std::string extensions_image;
+  std::string stream = {};  ///< the OS stream they are of; "" when no OSImageStream applies
+  std::string source = {};  ///< who names them: "OSImageStream cluster", "ControllerConfig machine-config-controller"
 };
 
-/// MachineConfigs whose role is `worker` first, then all others; each group by name, bytewise. So what a custom pool
-/// adds always wins over what it inherits.
-void sort_for_merge(std::vector<kube::ObjectPtr>& configs);
-
-/// Checks one MachineConfig alone; errors name the object and the field.
-Status validate(const kube::Object& config);
-
-/// The seven spec fields of the rendered config. `configs` are already in merge order; `defaults` are the release's
-/// images.
-Result<json::Value> merge_specs(const std::vector<kube::ObjectPtr>& configs, const OsImages& defaults);
+/// The seven spec fields of the rendered config, in the order of the API. `fragments` are in merge order and are taken
+/// apart. An error names the MachineConfigs that do not go together.
+Result<json::Value> merge_specs(std::vector<Fragment> fragments, const OsImages& defaults);
 
 }  // namespace strake::machineconfig

@@ -1,35 +1,20 @@
 #include "machineconfig/render.h"
 
+#include <algorithm>
+
 #include "api/controller_config.h"
 #include "api/kinds.h"
+#include "api/machine_config.h"
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
-#include "kube/selector.h"
-#include "machineconfig/merge.h"
 #include "machineconfig/render_gates.h"
 #include "machineconfig/rendered_name.h"
+#include "machineconfig/select.h"
 
 namespace strake::machineconfig {
 
 namespace {
-
-Result<OsImages> default_images(const RenderInput& input) {
-  if (input.os_image_stream) {
-    const api::MachineConfigPoolView pool(input.pool->json());
-    const bool custom = input.pool->name() != api::kMasterPool && input.pool->name() != api::kWorkerPool;
-    const std::string inherited =
-        custom && input.worker_pool ? api::MachineConfigPoolView(input.worker_pool->json()).os_image_stream() : "";
-    STRAKE_TRY(const api::OsStream stream,
-               api::OsImageStreamView(input.os_image_stream->json()).resolve(pool.os_image_stream(), inherited));
-    return OsImages{stream.os_image, stream.extensions_image};
-  }
-  if (input.controller_config) {
-    const api::ControllerConfigView config(input.controller_config->json());
-    return OsImages{config.base_os_image(), config.base_os_extensions_image()};
-  }
-  return OsImages{};
-}
 
 GateInput gate_input(const RenderInput& input, const std::vector<kube::ObjectPtr>& selected) {
   GateInput gates;
@@ -42,60 +27,127 @@ GateInput gate_input(const RenderInput& input, const std::vector<kube::ObjectPtr
   return gates;
 }
 
-Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<kube::ObjectPtr>& selected) {
-  STRAKE_TRY(const OsImages images, default_images(input));
-  STRAKE_TRY(json::Value spec, merge_specs(selected, images));
-  STRAKE_TRY(const std::string name, rendered_name(input.pool->name(), spec));
-
-  RenderPlan plan;
-  for (const kube::ObjectPtr& config : selected) plan.sources.push_back(config->name());
-  plan.os_image_overridden = json::find_string(spec, {"osImageURL"}) != images.os_image;
-  if (plan.os_image_overridden && !api::MachineConfigPoolView(input.pool->json()).os_image_stream().empty()) {
-    return error(Code::kInvalidArgument,
-                 "a MachineConfig sets osImageURL while pool {} chooses an OS image stream; remove one of them",
-                 input.pool->name());
+/// The entries of a list with the most JSON, as a hint where to save.
+void add_large_items(const json::Value& config, std::initializer_list<std::string_view> list, std::string_view key,
+                     std::vector<std::pair<std::size_t, std::string>>& items) {
+  const json::Value* entries = json::find(config, list);
+  if (entries == nullptr) return;
+  for (const json::Value& entry : entries->get_array()) {
+    items.emplace_back(go_json_size(entry), json::find_string(entry, {key}).value_or(""));
   }
-  plan.rendered = kube::Object(api::kMachineConfig, {"", name});
-  plan.rendered.set_annotation(api::config_annotation::kGeneratedByController, input.version.value_or(""));
+}
+
+Error too_large(std::size_t size, std::size_t limit, const json::Value& spec) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::pair<std::size_t, std::string>> items;
+  add_large_items(*json::find(spec, {"config"}), {"storage", "files"}, "path", items);
+  add_large_items(*json::find(spec, {"config"}), {"systemd", "units"}, "name", items);
+  std::ranges::sort(items, std::greater());
+  std::string largest;
+  for (std::size_t i = 0; i < std::min(items.size(), kNamed); ++i) {
+    largest += fmt::format("{}{} ({} bytes)", largest.empty() ? "" : ", ", items[i].second, items[i].first);
+  }
+  return error(Code::kExhausted,
+               "the rendered config would have {} bytes, the limit is {}; make files smaller or compress them, the "
+               "largest first: {}",
+               size, limit, largest);
+}
+
+kube::Object rendered_object(const RenderInput& input, const std::string& name, bool os_image_overridden) {
+  kube::Object rendered(api::kMachineConfig, {"", name});
+  rendered.set_annotation(api::config_annotation::kGeneratedByController, input.version.value_or(""));
   if (input.controller_config) {
     if (const auto release = input.controller_config->annotation(api::config_annotation::kReleaseImageVersion)) {
-      plan.rendered.set_annotation(api::config_annotation::kReleaseImageVersion, *release);
+      rendered.set_annotation(api::config_annotation::kReleaseImageVersion, *release);
     }
   }
-  if (plan.os_image_overridden) plan.rendered.set_annotation(api::config_annotation::kOsImageUrlOverridden, "true");
-  plan.rendered.add_owner(
-      {input.pool->api_version(), input.pool->kind(), input.pool->name(), input.pool->uid(), true, true});
-  plan.rendered.json().get_object()["spec"] = std::move(spec);
-  if (const std::size_t size = json::write(plan.rendered.json()).size(); size > kMaxRenderedBytes) {
-    return error(Code::kExhausted,
-                 "the rendered config would have {} bytes, the limit is {}; make files smaller or compress them", size,
-                 kMaxRenderedBytes);
+  if (os_image_overridden) rendered.set_annotation(api::config_annotation::kOsImageUrlOverridden, "true");
+  const kube::Object& pool = *input.pool;
+  rendered.add_owner({pool.api_version(), pool.kind(), pool.name(), pool.uid(), true, true});
+  return rendered;
+}
+
+/// The last MachineConfig that names its own OS image.
+std::string image_chooser(const std::vector<Fragment>& fragments) {
+  const auto last = std::find_if(fragments.rbegin(), fragments.rend(), [](const Fragment& fragment) {
+    return !fragment.generated && !fragment.os_image.empty();
+  });
+  return last == fragments.rend() ? "" : last->name;
+}
+
+/// The last MachineConfig that gives a file its contents.
+std::string contents_chooser(const std::vector<kube::ObjectPtr>& selected, const std::string& path) {
+  std::string chooser;
+  for (const kube::ObjectPtr& config : selected) {
+    const json::Value* files = json::find(config->json(), {"spec", "config", "storage", "files"});
+    if (files == nullptr || !files->is_array()) continue;
+    for (const json::Value& file : files->get_array()) {
+      if (json::find_string(file, {"path"}) == path && json::find(file, {"contents", "source"}) != nullptr) {
+        chooser = config->name();
+      }
+    }
   }
+  return chooser;
+}
+
+Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<kube::ObjectPtr>& selected) {
+  RenderPlan plan;
+  STRAKE_TRY(plan.defaults, default_images(input));
+  STRAKE_TRY(std::vector<Fragment> fragments, read_fragments(selected));
+  for (const Fragment& fragment : fragments) plan.sources.push_back(fragment.name);
+  const std::string chooser = image_chooser(fragments);
+  STRAKE_TRY(json::Value spec, merge_specs(std::move(fragments), plan.defaults));
+
+  plan.os_image_overridden = json::find_string(spec, {"osImageURL"}) != plan.defaults.os_image;
+  if (plan.os_image_overridden && !api::MachineConfigPoolView(input.pool->json()).os_image_stream().empty()) {
+    return error(Code::kInvalidArgument,
+                 "MachineConfig {}: spec.osImageURL: pool {} chooses an OS image stream (spec.osImageStream); remove "
+                 "one of them",
+                 chooser, input.pool->name());
+  }
+  plan.runtime = crio_default_runtime(*json::find(spec, {"config"}));
+  if (plan.runtime && !plan.os_image_overridden) {
+    STRAKE_CHECK_OK(check_runtime_exists(*plan.runtime, plan.defaults.stream)
+                        .context("MachineConfig {}: spec.config", contents_chooser(selected, plan.runtime->path)));
+  }
+  if (input.size_limit) {
+    // Before the name is known, because what is too large need not be hashed; only its length counts.
+    const std::string any_name = fmt::format("{}{}-{:032}", api::kRenderedPrefix, input.pool->name(), 0);
+    plan.size_bytes = rendered_size(rendered_object(input, any_name, plan.os_image_overridden).json(), spec);
+    if (plan.size_bytes > *input.size_limit) return too_large(plan.size_bytes, *input.size_limit, spec);
+  }
+  STRAKE_TRY(const std::string name, rendered_name(input.pool->name(), spec));
+  plan.rendered = rendered_object(input, name, plan.os_image_overridden);
+  plan.rendered.json().get_object()["spec"] = std::move(spec);
   return plan;
 }
 
 }  // namespace
 
-Result<std::vector<kube::ObjectPtr>> select_configs(const kube::Object& pool,
-                                                    const std::vector<kube::ObjectPtr>& configs) {
-  const json::Value* raw = api::MachineConfigPoolView(pool.json()).machine_config_selector();
-  STRAKE_TRY_CONTEXT(const kube::Selector selector,
-                     kube::Selector::from_json(raw, kube::AbsentSelector::kMatchesNothing),
-                     "spec.machineConfigSelector");
-  if (selector.matches_everything()) {
-    return error(Code::kInvalidArgument,
-                 "spec.machineConfigSelector: an empty selector would select every MachineConfig; name a role");
+Result<OsImages> default_images(const RenderInput& input) {
+  if (input.os_image_stream) {
+    STRAKE_TRY(const api::OsStream stream,
+               api::OsImageStreamView(input.os_image_stream->json())
+                   .resolve(effective_os_image_stream(*input.pool, input.worker_pool.get())));
+    return OsImages{stream.os_image, stream.extensions_image, stream.name,
+                    fmt::format("OSImageStream {}", input.os_image_stream->name())};
   }
-  std::vector<kube::ObjectPtr> selected;
-  for (const kube::ObjectPtr& config : configs) {
-    if (selector.matches(config->labels())) selected.push_back(config);
+  if (input.controller_config) {
+    const api::ControllerConfigView config(input.controller_config->json());
+    return OsImages{config.base_os_image(), config.base_os_extensions_image(), "",
+                    fmt::format("ControllerConfig {}", input.controller_config->name())};
   }
-  if (selected.empty()) {
-    return error(Code::kNotFound, "no MachineConfig matches the selector '{}' of pool {}", selector.to_string(),
-                 pool.name());
+  return OsImages{};
+}
+
+Result<std::vector<Fragment>> read_fragments(const std::vector<kube::ObjectPtr>& selected) {
+  std::vector<Fragment> fragments;
+  fragments.reserve(selected.size());
+  for (const kube::ObjectPtr& config : selected) {
+    STRAKE_TRY(Fragment fragment, read_fragment(*config));
+    fragments.push_back(std::move(fragment));
   }
-  sort_for_merge(selected);
-  return selected;
+  return fragments;
 }
 
 Result<RenderPlan> plan_render(const RenderInput& input) {
