@@ -196,7 +196,9 @@ Status Agent::report_done(const std::string& config, std::string_view executed_c
 void Agent::report_failure(const Error& failure, std::stop_token stop) {
   if (is_transient(failure.code()) || stop.stop_requested()) return;
   json::Object annotations;
-  annotations[api::node_annotation::kState] = api::to_string(api::NodeState::kDegraded);
+  const bool cannot_follow = failure.reason() == kUnreconcilableReason;
+  annotations[api::node_annotation::kState] =
+      api::to_string(cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded);
   annotations[api::node_annotation::kReason] = failure.to_string().substr(0, api::kMaxReasonLength);
   // Failing to say so is no second failure: the next round says it again.
   (void)annotate(std::move(annotations), stop);

@@ -40,6 +40,11 @@ Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& 
   plan.config = desired;
   const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
   STRAKE_TRY(plan.consequence, machineconfig::consequence_of(old_spec, *spec));
+  if (plan.consequence.disruption == machineconfig::DisruptionClass::kReinstall) {
+    return error(Code::kUnsupported, "a running machine cannot follow: {}; install it anew or undo the change",
+                 fmt::join(plan.consequence.reasons, "; "))
+        .with_reason(std::string(kUnreconcilableReason));
+  }
   STRAKE_TRY_CONTEXT(plan.entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
   plan.deployment = deployment_of(desired);
   // Booting another deployment is the only way to run it, whatever the comparison of the configs says.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/journal.h"
@@ -40,7 +41,10 @@ struct UpdatePlan {
   bool reboot = false;
 };
 
-/// Refuses a config whose content is not what its name promises.
+/// The reason of the error when a running machine cannot follow to the desired config at all.
+inline constexpr std::string_view kUnreconcilableReason = "Unreconcilable";
+
+/// Refuses a config whose content is not what its name promises, and one the machine cannot follow to.
 Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired);
 
 /// The journal entry that must be on disk before a reboot is asked for: without it the machine would not know after the

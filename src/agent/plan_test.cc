@@ -54,6 +54,20 @@ TEST(AgentPlan, DecidesByDiskJournalBootAndNode) {
   EXPECT_EQ(next_step(fresh), NextStep::kNothing);
 }
 
+TEST(AgentPlan, RefusesWhatARunningMachineCannotFollow) {
+  kube::Object fips = rendered("1", {});
+  json::ensure(fips.json(), {"spec", "fips"}) = true;
+  kube::Object renamed(api::kMachineConfig,
+                       {"", *machineconfig::rendered_name("worker", *json::find(fips.json(), {"spec"}))});
+  renamed.json().get_object()["spec"] = *json::find(fips.json(), {"spec"});
+  const auto plan = plan_update(at_rest(rendered("1", {})), renamed);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().reason(), kUnreconcilableReason);
+  EXPECT_EQ(plan.error().message(),
+            "a running machine cannot follow: detected change to FIPS flag; refusing to modify FIPS on a running "
+            "cluster; install it anew or undo the change");
+}
+
 TEST(AgentPlan, AGoalThatChangesBeforeTheBootIsPlannedAnew) {
   const kube::Object old_config = rendered("1", {}), new_config = rendered("2", {});
   Observation observed = at_rest(old_config);

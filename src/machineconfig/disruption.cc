@@ -1,79 +1,156 @@
 #include "machineconfig/disruption.h"
 
 #include <algorithm>
-#include <map>
 
-#include "ignition/config.h"
+#include "machineconfig/registries_change.h"
 
 namespace strake::machineconfig {
 
 namespace {
 
-// Files the platform's default policy changes on a running node without any action.
-constexpr std::string_view kQuietFiles[] = {"/var/lib/kubelet/config.json"};
-constexpr std::string_view kQuietFolders[] = {"/etc/nmstate/openshift/"};
+constexpr DisruptionClass kDisruptionClasses[] = {DisruptionClass::kNone,    DisruptionClass::kReload,
+                                                  DisruptionClass::kRestart, DisruptionClass::kDrain,
+                                                  DisruptionClass::kReboot,  DisruptionClass::kReinstall};
 
-bool is_quiet(std::string_view path) {
-  return std::any_of(std::begin(kQuietFiles), std::end(kQuietFiles),
-                     [&](std::string_view file) { return path == file; }) ||
-         std::any_of(std::begin(kQuietFolders), std::end(kQuietFolders),
-                     [&](std::string_view folder) { return path.starts_with(folder); });
+const PolicyAction kRebootAction{ActionType::kReboot, {}};
+const PolicyAction kNoneAction{ActionType::kNone, {}};
+
+bool has_action(const std::vector<PolicyAction>& actions, ActionType type) {
+  return std::any_of(actions.begin(), actions.end(),
+                     [type](const PolicyAction& action) { return action.type == type; });
 }
 
-std::vector<std::string> strings_at(const json::Value& spec, std::string_view field) {
-  std::vector<std::string> items;
-  const json::Value* list = json::find(spec, {field});
-  if (list == nullptr || !list->is_array()) return items;
-  for (const json::Value& item : list->get_array()) {
-    if (item.is_string()) items.emplace_back(json::as_view(item.get_string()));
+/// The contents of registries.conf; empty when the config has none.
+Result<std::string> registries_conf(const ComparableSpec& spec) {
+  for (const json::Value& file : items_at(spec.config, {"storage", "files"})) {
+    if (json::find_string(file, {"path"}) != kRegistriesConfPath) continue;
+    STRAKE_TRY(ignition::FileEntry entry, decode_file(file));
+    return std::move(entry.contents);
   }
-  return items;
+  return std::string();
 }
 
-json::Value config_of(const json::Value& spec) {
-  const json::Value* config = json::find(spec, {"config"});
-  return config == nullptr || config->is_null() ? ignition::empty_config() : *config;
+std::string action_names(const std::vector<PolicyAction>& actions) {
+  std::vector<std::string> names;
+  for (const PolicyAction& action : actions) names.push_back(action.to_string());
+  return names.empty() ? "no action" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+Cause cause_from_policy(Subject subject, const PolicyEntry* entry) {
+  if (entry == nullptr) {
+    return {std::move(subject), {kRebootAction}, "no policy names it, so the node reboots"};
+  }
+  const std::string_view whose = entry->origin == PolicyOrigin::kUser ? "the user's" : "the default";
+  const std::string target = entry->target.empty() || entry->target == subject.name ? "" : " for " + entry->target;
+  return {std::move(subject), entry->actions,
+          fmt::format("{} policy{} says {}", whose, target, action_names(entry->actions))};
+}
+
+/// What cannot change without a reboot, whatever the policies say.
+void add_reboot_causes(const SpecChanges& changes, const DisruptionContext& context, std::vector<Cause>& causes) {
+  const auto add = [&](bool changed, SubjectKind kind, std::string_view why) {
+    if (changed) causes.push_back({{kind, ""}, {kRebootAction}, std::string(why)});
+  };
+  add(changes.os_image, SubjectKind::kOsImage,
+      changes.left_layering ? "the node leaves the image built for its pool, which takes a reboot"
+                            : "another OS image runs only after a reboot");
+  add(changes.kernel_arguments, SubjectKind::kKernelArgument, "the kernel reads its arguments when it boots");
+  add(changes.fips, SubjectKind::kFips, "FIPS mode is chosen when the kernel boots");
+  add(changes.kernel_type, SubjectKind::kKernelType, "another kernel runs only after a reboot");
+  add(changes.extensions, SubjectKind::kExtension, "extensions become part of the OS image that boots next");
+  if (context.force_file) {
+    causes.push_back({{SubjectKind::kFile, "/run/machine-config-daemon-force"},
+                      {kRebootAction},
+                      "the force file on the node asks for a reboot"});
+  }
+}
+
+/// Any Reboot alone; None only alone; otherwise everything. The operator repeats an action as often as it is called
+/// for, and so does the prediction of it.
+std::vector<PolicyAction> combined_actions(const std::vector<Cause>& causes, const SpecChanges& changes) {
+  std::vector<PolicyAction> actions;
+  for (const Cause& cause : causes) actions.insert(actions.end(), cause.actions.begin(), cause.actions.end());
+  if (has_action(actions, ActionType::kReboot)) return {kRebootAction};
+  if (!changes.files && !changes.units && !changes.passwd) return {kNoneAction};
+  const bool only_none =
+      !actions.empty() && std::all_of(actions.begin(), actions.end(),
+                                      [](const PolicyAction& action) { return action.type == ActionType::kNone; });
+  if (only_none) return {kNoneAction};
+  std::erase(actions, kNoneAction);
+  return actions;
+}
+
+/// Notes at the cause what the contents of registries.conf mean for the pods.
+Result<bool> special_needs_drain(const ComparableSpec& before, const ComparableSpec& after, Cause& cause) {
+  STRAKE_TRY_CONTEXT(const std::string old_text, registries_conf(before), "old config");
+  STRAKE_TRY_CONTEXT(const std::string new_text, registries_conf(after), "new config");
+  STRAKE_TRY(const RegistriesChange change, judge_registries_change(old_text, new_text));
+  cause.why =
+      fmt::format("crio.service is reloaded and pods {}: {}", change.safe ? "stay" : "must leave first", change.why);
+  return !change.safe;
+}
+
+Result<bool> drain_needed(const ComparableSpec& before, const ComparableSpec& after, DisruptionVerdict& verdict) {
+  bool drain = has_action(verdict.actions, ActionType::kReboot) || has_action(verdict.actions, ActionType::kDrain);
+  if (!has_action(verdict.actions, ActionType::kSpecial)) return drain;
+  for (Cause& cause : verdict.causes) {
+    if (!has_action(cause.actions, ActionType::kSpecial)) continue;
+    STRAKE_TRY(const bool special_drain, special_needs_drain(before, after, cause));
+    drain = drain || special_drain;
+  }
+  return drain;
+}
+
+DisruptionClass class_of(const std::vector<PolicyAction>& actions, bool drain) {
+  if (has_action(actions, ActionType::kReboot)) return DisruptionClass::kReboot;
+  if (drain) return DisruptionClass::kDrain;
+  DisruptionClass dearest = DisruptionClass::kNone;
+  for (const PolicyAction& action : actions) {
+    switch (action.type) {
+      case ActionType::kReload:
+      case ActionType::kDaemonReload:
+      case ActionType::kSpecial: dearest = std::max(dearest, DisruptionClass::kReload); break;
+      case ActionType::kRestart: dearest = std::max(dearest, DisruptionClass::kRestart); break;
+      case ActionType::kNone:
+      case ActionType::kDrain:
+      case ActionType::kReboot: break;
+    }
+  }
+  return dearest;
 }
 
 /// Names in `after` missing from `before`, and the other way round, as reasons.
-void compare_lists(const std::vector<std::string>& before, const std::vector<std::string>& after, std::string_view noun,
-                   Consequence& consequence) {
+void add_list_reasons(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                      std::string_view noun, std::vector<std::string>& reasons) {
   const auto missing_from = [](const std::vector<std::string>& list, const std::string& item) {
     return std::find(list.begin(), list.end(), item) == list.end();
   };
-  const std::size_t reasons_before = consequence.reasons.size();
+  const std::size_t reasons_before = reasons.size();
   for (const std::string& item : after) {
-    if (missing_from(before, item)) consequence.reasons.push_back(fmt::format("{} {} added", noun, item));
+    if (missing_from(before, item)) reasons.push_back(fmt::format("{} {} added", noun, item));
   }
   for (const std::string& item : before) {
-    if (missing_from(after, item)) consequence.reasons.push_back(fmt::format("{} {} removed", noun, item));
+    if (missing_from(after, item)) reasons.push_back(fmt::format("{} {} removed", noun, item));
   }
-  if (consequence.reasons.size() == reasons_before && before != after) {
-    consequence.reasons.push_back(fmt::format("{}s in another order", noun));
-  }
-  if (consequence.reasons.size() != reasons_before) consequence.disruption = DisruptionClass::kReboot;
+  if (reasons.size() == reasons_before && before != after) reasons.push_back(fmt::format("{}s in another order", noun));
 }
 
-template <typename Entry, typename KeyOf>
-void compare_entries(const std::vector<Entry>& before, const std::vector<Entry>& after, KeyOf key_of,
-                     std::string_view noun, Consequence& consequence) {
-  std::map<std::string, const Entry*> old_entries;
-  for (const Entry& entry : before) old_entries.emplace(key_of(entry), &entry);
-  const auto note = [&](const std::string& key, std::string_view verb) {
-    consequence.reasons.push_back(fmt::format("{} {} {}", noun, key, verb));
-    if (noun != "file" || !is_quiet(key)) consequence.disruption = DisruptionClass::kReboot;
-  };
-  for (const Entry& entry : after) {
-    const std::string key = key_of(entry);
-    const auto found = old_entries.find(key);
-    if (found == old_entries.end()) {
-      note(key, "added");
-    } else {
-      if (!(*found->second == entry)) note(key, "changed");
-      old_entries.erase(found);
-    }
+std::vector<std::string> reasons_of(const ComparableSpec& before, const ComparableSpec& after,
+                                    const DisruptionVerdict& verdict) {
+  std::vector<std::string> reasons;
+  const SpecChanges& changes = verdict.changes;
+  if (changes.os_image) reasons.emplace_back("another OS image");
+  if (changes.kernel_type) reasons.emplace_back("another kernel type");
+  add_list_reasons(before.kernel_arguments, after.kernel_arguments, "kernel argument", reasons);
+  add_list_reasons(before.extensions, after.extensions, "extension", reasons);
+  for (const ChangedName& file : changes.changed_files) {
+    reasons.push_back(fmt::format("file {} {}", file.name, to_string(file.kind)));
   }
-  for (const auto& [key, entry] : old_entries) note(key, "removed");
+  for (const ChangedName& unit : changes.changed_units) {
+    reasons.push_back(fmt::format("unit {} {}", unit.name, to_string(unit.kind)));
+  }
+  if (changes.passwd) reasons.emplace_back("ssh keys or password of core changed");
+  return reasons;
 }
 
 }  // namespace
@@ -81,40 +158,81 @@ void compare_entries(const std::vector<Entry>& before, const std::vector<Entry>&
 std::string_view to_string(DisruptionClass disruption) {
   switch (disruption) {
     case DisruptionClass::kNone: return "none";
+    case DisruptionClass::kReload: return "reload";
+    case DisruptionClass::kRestart: return "restart";
+    case DisruptionClass::kDrain: return "drain";
     case DisruptionClass::kReboot: return "reboot";
+    case DisruptionClass::kReinstall: return "reinstall";
   }
   return "unknown";
 }
 
 Result<DisruptionClass> parse_disruption_class(std::string_view text) {
-  if (text == "none") return DisruptionClass::kNone;
-  if (text == "reboot") return DisruptionClass::kReboot;
-  return error(Code::kInvalidArgument, "'{}' is not a disruption class; known are none and reboot", text);
+  for (const DisruptionClass disruption : kDisruptionClasses) {
+    if (text == to_string(disruption)) return disruption;
+  }
+  return error(Code::kInvalidArgument,
+               "'{}' is not a disruption class; known are none, reload, restart, drain, reboot and reinstall", text);
+}
+
+Result<DisruptionVerdict> judge_disruption(const ComparableSpec& before, const ComparableSpec& after,
+                                           const DisruptionContext& context) {
+  DisruptionVerdict verdict;
+  verdict.changes = find_spec_changes(before, after, context.comparison, context.images);
+  verdict.irreconcilable = check_reconcilable(before, after, context.overrides);
+  const SpecChanges& changes = verdict.changes;
+  add_reboot_causes(changes, context, verdict.causes);
+  for (const ChangedName& file : changes.changed_files) {
+    verdict.causes.push_back(
+        cause_from_policy({SubjectKind::kFile, file.name}, find_file_policy(context.policy, file.name)));
+  }
+  for (const ChangedName& unit : changes.changed_units) {
+    verdict.causes.push_back(
+        cause_from_policy({SubjectKind::kUnit, unit.name}, find_unit_policy(context.policy, unit.name)));
+  }
+  if (changes.passwd) {
+    // Without a policy for keys nothing is called for: the operator's table always has one.
+    static const PolicyEntry kNoKeyPolicy;
+    verdict.causes.push_back(cause_from_policy({SubjectKind::kSshKey, ""},
+                                               context.policy.ssh_key ? &*context.policy.ssh_key : &kNoKeyPolicy));
+  }
+  if (verdict.irreconcilable) {
+    verdict.disruption = DisruptionClass::kReinstall;
+    return verdict;
+  }
+  verdict.actions = combined_actions(verdict.causes, changes);
+  STRAKE_TRY(const bool drain, drain_needed(before, after, verdict));
+  verdict.drain = drain && !context.single_replica;
+  verdict.disruption = class_of(verdict.actions, verdict.drain);
+  return verdict;
+}
+
+DisruptionClass executable_class(DisruptionClass called_for) {
+  switch (called_for) {
+    case DisruptionClass::kNone: return DisruptionClass::kNone;
+    case DisruptionClass::kReload:
+    case DisruptionClass::kRestart:
+    case DisruptionClass::kDrain:
+    case DisruptionClass::kReboot: return DisruptionClass::kReboot;
+    case DisruptionClass::kReinstall: return DisruptionClass::kReinstall;
+  }
+  return DisruptionClass::kReboot;
 }
 
 Result<Consequence> consequence_of(const json::Value* from, const json::Value& to) {
   if (from == nullptr) return Consequence{DisruptionClass::kReboot, {"first configuration of this node"}};
-  Consequence consequence;
-  const auto compare_text = [&](std::string_view field, std::string_view phrase) {
-    if (json::find_string(*from, {field}) == json::find_string(to, {field})) return;
-    consequence.reasons.emplace_back(phrase);
-    consequence.disruption = DisruptionClass::kReboot;
-  };
-  compare_text("osImageURL", "another OS image");
-  compare_text("kernelType", "another kernel type");
-  if (json::find_bool(*from, {"fips"}).value_or(false) != json::find_bool(to, {"fips"}).value_or(false)) {
-    return error(Code::kInvalidArgument, "spec.fips cannot change on a running node; install it anew");
+  STRAKE_TRY_CONTEXT(const ComparableSpec before, comparable_spec(*from), "old config");
+  STRAKE_TRY_CONTEXT(const ComparableSpec after, comparable_spec(to), "new config");
+  DisruptionContext context;
+  context.comparison = FileComparison::kDecoded;
+  context.overrides = {.disks = true, .file_systems = true, .raid = true};
+  STRAKE_TRY(const DisruptionVerdict verdict, judge_disruption(before, after, context));
+  if (verdict.irreconcilable) return Consequence{DisruptionClass::kReinstall, {verdict.irreconcilable->reason}};
+  Consequence consequence{executable_class(verdict.disruption), reasons_of(before, after, verdict)};
+  if (consequence.disruption != verdict.disruption) {
+    consequence.reasons.push_back(
+        fmt::format("a {} would be enough, but the agent can only reboot", to_string(verdict.disruption)));
   }
-  compare_lists(strings_at(*from, "kernelArguments"), strings_at(to, "kernelArguments"), "kernel argument",
-                consequence);
-  compare_lists(strings_at(*from, "extensions"), strings_at(to, "extensions"), "extension", consequence);
-  const json::Value old_config = config_of(*from), new_config = config_of(to);
-  STRAKE_TRY(const auto old_files, ignition::files_of(old_config));
-  STRAKE_TRY(const auto new_files, ignition::files_of(new_config));
-  compare_entries(old_files, new_files, [](const ignition::FileEntry& file) { return file.path; }, "file", consequence);
-  compare_entries(
-      ignition::units_of(old_config), ignition::units_of(new_config),
-      [](const ignition::UnitEntry& unit) { return unit.name; }, "unit", consequence);
   return consequence;
 }
 

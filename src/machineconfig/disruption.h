@@ -1,26 +1,81 @@
 // What changing a node from one rendered config to another will cost it, and why.
+//
+// judge_disruption predicts what the Machine Config Operator's daemon does, rule by rule: reconcilability, the actions
+// its policies call for, the drain. consequence_of is what Strake's planner and agent act on; both call it, so what is
+// planned is what is done.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "codec/json.h"
+#include "machineconfig/comparable_spec.h"
+#include "machineconfig/disruption_policy.h"
+#include "machineconfig/reconcile.h"
+#include "machineconfig/spec_changes.h"
+#include "machineconfig/subject.h"
 
 namespace strake::machineconfig {
 
-/// From cheap to dear. The thin line knows the two ends; reload, restart and drain find their place between them.
-enum class DisruptionClass { kNone, kReboot };
+/// From cheap to dear.
+enum class DisruptionClass {
+  kNone,     ///< nobody notices
+  kReload,   ///< services, or systemd itself, read their configuration anew
+  kRestart,  ///< services stop and start
+  kDrain,    ///< pods leave the node, which keeps running
+  kReboot,
+  kReinstall,  ///< a running node cannot follow at all
+};
 std::string_view to_string(DisruptionClass disruption);
 Result<DisruptionClass> parse_disruption_class(std::string_view text);
 
-struct Consequence {
-  DisruptionClass disruption = DisruptionClass::kNone;
-  std::vector<std::string> reasons;  ///< each a short phrase: "kernel argument nosmt added"
+/// What one changed subject calls for. A name left empty speaks for every subject of its kind.
+struct Cause {
+  Subject subject;
+  std::vector<PolicyAction> actions;
+  std::string why;  ///< a phrase: "no policy names it, so the node reboots"
 };
 
-/// Compares two rendered specs on their decoded contents. `from` is null for a node that has never been configured.
+struct DisruptionVerdict {
+  SpecChanges changes;
+  std::optional<Irreconcilable> irreconcilable;
+  /// A single Reboot, a single None, or everything the changes call for in their order, repetitions kept. Empty when
+  /// what differs names nothing (the order of files), and when the node cannot follow and so does nothing.
+  std::vector<PolicyAction> actions;
+  bool drain = false;
+  DisruptionClass disruption = DisruptionClass::kNone;
+  std::vector<Cause> causes;
+};
+
+struct DisruptionContext {
+  DisruptionPolicy policy = default_disruption_policy();
+  ReconcileOverrides overrides;
+  FileComparison comparison = FileComparison::kAsWritten;
+  LayeredImages images;
+  bool force_file = false;      ///< /run/machine-config-daemon-force exists on the node
+  bool single_replica = false;  ///< a cluster of one node: pods have nowhere to go, so it is never drained
+};
+
+/// An error: the new registries.conf cannot be read, so nobody can tell whether pods may stay.
+Result<DisruptionVerdict> judge_disruption(const ComparableSpec& before, const ComparableSpec& after,
+                                           const DisruptionContext& context = {});
+
+/// What Strake's agent does for a change of this class. It can let a node be, and reboot it; until it can also reload
+/// and restart services and drain a node that stays up, everything between the two is a reboot: dearer than needed,
+/// never less than needed.
+DisruptionClass executable_class(DisruptionClass called_for);
+
+struct Consequence {
+  DisruptionClass disruption = DisruptionClass::kNone;  ///< an executable one
+  std::vector<std::string> reasons;                     ///< each a short phrase: "kernel argument nosmt added"
+};
+
+/// Compares two rendered specs on their decoded contents, under the default policy. `from` is null for a node that has
+/// never been configured. Disks, filesystems and RAID are not looked at: whether they may change is decided when a
+/// config is rendered, and the agent never touches them.
 Result<Consequence> consequence_of(const json::Value* from, const json::Value& to);
 
 }  // namespace strake::machineconfig

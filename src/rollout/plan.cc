@@ -1,6 +1,7 @@
 #include "rollout/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace strake::rollout {
@@ -62,6 +63,9 @@ void choose_targets(PoolPlan& plan) {
     } else if (!node->node.done() && !node->node.failing()) {
       // Changing the goal under a working agent would make its plan, and what it told people, untrue.
       node->waits_for = fmt::format("its update to {} to finish", node->node.desired_config);
+    } else if (node->consequence.disruption == machineconfig::DisruptionClass::kReinstall) {
+      node->waits_for =
+          fmt::format("a new installation, or another config: {}", fmt::join(node->consequence.reasons, "; "));
     } else if (capacity > 0) {
       node->action = NodeAction::kTarget;
       --capacity;
@@ -109,9 +113,17 @@ Result<PoolPlan> plan_pool(const PoolInput& input) {
     }
     return plan;
   }
+  // Most nodes of a pool come from the same config; comparing two of them is the dear part of a plan.
+  std::map<std::string, machineconfig::Consequence> by_current;
   for (NodePlan& node : plan.nodes) {
     node.action = present_action(node.node, plan.target);
+    const auto known = by_current.find(node.node.current_config);
+    if (known != by_current.end()) {
+      node.consequence = known->second;
+      continue;
+    }
     STRAKE_TRY(node.consequence, node_consequence(input, node.node, plan.target));
+    by_current.emplace(node.node.current_config, node.consequence);
   }
   choose_targets(plan);
   return plan;

@@ -119,6 +119,19 @@ TEST(RolloutPlan, PausedPoolsAndPoolsWithoutAConfigTargetNobody) {
   EXPECT_EQ(unrendered.actions(), "a=wait");
 }
 
+TEST(RolloutPlan, ANodeThatCannotFollowIsLeftAloneAndTakesNobodysTurn) {
+  Fixture cluster;
+  cluster.specs["other"] = json::Object{{"osImageURL", "1"}, {"fips", true}};
+  cluster.add("a", "other", "other", "Done");
+  cluster.add("b", "old", "old", "Done");
+  EXPECT_EQ(cluster.actions(), "a=wait b=target");
+  const PoolPlan plan = cluster.plan();
+  EXPECT_EQ(plan.nodes[0].consequence.disruption, DisruptionClass::kReinstall);
+  EXPECT_EQ(plan.nodes[0].waits_for,
+            "a new installation, or another config: detected change to FIPS flag; refusing to modify FIPS on a running "
+            "cluster");
+}
+
 TEST(RolloutPlan, ZonesFirstThenAge) {
   Fixture cluster;
   cluster.add("a", "old", "old", "Done");
