@@ -8,6 +8,9 @@ namespace strake::cmd {
 extern const CommandSpec kUpCommand;
 extern const CommandSpec kReleaseApplyCommand;
 extern const CommandSpec kPlanCommand;
+extern const CommandSpec kRenderCommand;
+extern const CommandSpec kModeShowCommand;
+extern const CommandSpec kModeSetCommand;
 extern const CommandSpec kControllerCommand;
 extern const CommandSpec kAgentCommand;
 extern const CommandSpec kBootimageCheckCommand;

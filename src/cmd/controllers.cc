@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "api/kinds.h"
+#include "cmd/cluster_modes.h"
 #include "cmd/version.h"
 #include "kube/leader_election.h"
 #include "machineconfig/render_controller.h"
@@ -15,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr runtime::Duration kForever = std::chrono::hours(24 * 365 * 10);
+constexpr runtime::Duration kModesKnownWithin = 1min;
 
 /// On Kubernetes deploy/rbac makes the namespace; the embedded store starts without it.
 Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop_token stop) {
@@ -29,13 +31,19 @@ Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop
   return {};
 }
 
-void run_while_leading(runtime::Runtime& runtime, kube::KubeApi& api, std::stop_token stop) {
-  machineconfig::RenderController render(runtime, api, std::string(kVersion));
-  rollout::RolloutController rollout(runtime, api);
+/// Runs until the modes change or the token asks.
+void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
+                  const ClusterModes& modes, ClusterModesWatch& watch, std::stop_token stop) {
+  machineconfig::RenderOptions render_options;
+  render_options.version = kVersion;
+  render_options.mode = modes.render;
+  render_options.on_agreement = options.on_agreement;
+  machineconfig::RenderController render(runtime, api, std::move(render_options));
+  std::optional<rollout::RolloutController> rollout;
   render.start();
-  rollout.start();
-  (void)runtime.sleep(kForever, stop);
-  rollout.stop();
+  if (modes.rollout == api::Mode::kOwn) rollout.emplace(runtime, api).start();
+  watch.wait_while(modes, stop);
+  if (rollout) rollout->stop();
   render.stop();
 }
 
@@ -46,10 +54,9 @@ void exit_overdue() {
   std::_Exit(1);
 }
 
-}  // namespace
-
-Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
-                       std::stop_token stop) {
+/// Of several processes one acts: the holder of the lease.
+Status run_when_leading(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
+                        const ClusterModes& modes, ClusterModesWatch& watch, std::stop_token stop) {
   STRAKE_CHECK_OK(ensure_namespace(runtime, api, stop));
   kube::LeaderElectionOptions election;
   election.lease = {std::string(api::kStrakeNamespace), "strake-controller"};
@@ -59,10 +66,35 @@ Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const Cont
   election.renew_deadline = options.lease_duration * 2 / 3;
   election.retry_period = options.lease_duration * 2 / 15;
   kube::LeaderCallbacks callbacks;
-  callbacks.on_started = [&](std::stop_token leading) { run_while_leading(runtime, api, leading); };
+  callbacks.on_started = [&](std::stop_token leading) { run_in_modes(runtime, api, options, modes, watch, leading); };
   callbacks.on_overdue = exit_overdue;
   callbacks.on_new_leader = options.on_leader;
   return kube::LeaderElector(runtime, api, election, callbacks).run(stop);
+}
+
+}  // namespace
+
+Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
+                       std::stop_token stop) {
+  ClusterModesWatch watch(runtime, api);
+  watch.start();
+  Status ended;
+  while (ended.ok() && !stop.stop_requested()) {
+    const Result<ClusterModes> modes = watch.current(runtime.call_within(kModesKnownWithin, stop));
+    if (!modes.ok()) {
+      ended = modes.error();
+      break;
+    }
+    if (options.on_modes) options.on_modes(*modes);
+    if (modes->acts()) {
+      ended = run_when_leading(runtime, api, options, *modes, watch, stop);
+    } else {
+      // Whoever only looks needs no lease, and taking one would be a write.
+      run_in_modes(runtime, api, options, *modes, watch, stop);
+    }
+  }
+  watch.stop();
+  return stop.stop_requested() ? Status() : ended;
 }
 
 }  // namespace strake::cmd

@@ -1,4 +1,5 @@
-// The controllers of Strake, run by the one process that holds the lease strake-system/strake-controller.
+// The controllers of Strake, in the modes the cluster allows. Where they may write, one process runs them: the holder
+// of the lease strake-system/strake-controller.
 #pragma once
 
 #include <functional>
@@ -6,7 +7,9 @@
 #include <string>
 
 #include "base/runtime.h"
+#include "cmd/cluster_modes.h"
 #include "kube/kube_api.h"
+#include "machineconfig/render_controller.h"
 
 namespace strake::cmd {
 
@@ -16,10 +19,14 @@ struct ControllersOptions {
   /// How long a holder may be silent before another takes over.
   runtime::Duration lease_duration = std::chrono::seconds(15);
   /// Told who leads whenever that changes.
-  std::function<void(const std::string& leader)> on_leader;
+  std::function<void(const std::string& leader)> on_leader{};
+  /// Told how far Strake may act, at the start and whenever that changes.
+  std::function<void(const ClusterModes& modes)> on_modes{};
+  /// Told how our render compares with another manager's, while only observing.
+  std::function<void(const machineconfig::Agreement& agreement)> on_agreement{};
 };
 
-/// Contends for the lease and runs the render and rollout controllers while it is held. Returns when stopped.
+/// Runs the render and rollout controllers until stopped; contends for the lease first where they may write.
 Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                        std::stop_token stop);
 

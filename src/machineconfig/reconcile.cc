@@ -199,13 +199,13 @@ Result<std::optional<Irreconcilable>> check_reconcilable(const json::Value& old_
 const kube::Object* causing_component(const RefusedRender& render, const Irreconcilable& refusal) {
   const kube::Object* first = nullptr;
   const kube::Object* last_speaking = nullptr;
-  for (const kube::Object& component : render.components) {
-    const json::Value& spec = spec_of_component(component);
+  for (const kube::ObjectPtr& component : render.components) {
+    const json::Value& spec = spec_of_component(*component);
     const auto alone = check_reconcilable(render.current_spec, spec, render.overrides);
     if (!alone.ok() || !*alone || (*alone)->reason != refusal.reason) continue;
-    if (first == nullptr) first = &component;
+    if (first == nullptr) first = component.get();
     const auto comparable = comparable_spec(spec);
-    if (comparable.ok() && speaks_of(*comparable, refusal.subject)) last_speaking = &component;
+    if (comparable.ok() && speaks_of(*comparable, refusal.subject)) last_speaking = component.get();
   }
   // A component that merely lacks what the current config has is refused for the same reason, and is innocent. Of those
   // that speak of the matter the last one has the last word in the merge.
@@ -218,11 +218,11 @@ std::string refusal_message(const RefusedRender& render, const Irreconcilable& r
                        render.current_name, component->name(), refusal.reason);
   }
   std::vector<std::string> component_errors;
-  for (const kube::Object& component : render.components) {
-    const auto alone = check_reconcilable(render.current_spec, spec_of_component(component), render.overrides);
+  for (const kube::ObjectPtr& component : render.components) {
+    const auto alone = check_reconcilable(render.current_spec, spec_of_component(*component), render.overrides);
     if (alone.ok() && !*alone) continue;
     component_errors.push_back(
-        fmt::format("{}: {}", component.name(), alone.ok() ? (*alone)->reason : alone.error().to_string()));
+        fmt::format("{}: {}", component->name(), alone.ok() ? (*alone)->reason : alone.error().to_string()));
   }
   return fmt::format(
       "render reconciliation error: new machineconfig \"{}\" is not reconcilable against \"{}\": {}; component errors: "

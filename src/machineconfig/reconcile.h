@@ -44,7 +44,7 @@ struct RefusedRender {
   std::string current_name;  ///< the rendered config the pool has
   const json::Value& current_spec;
   std::string new_name;
-  const std::vector<kube::Object>& components;  ///< the MachineConfigs of the new config, in merge order
+  const std::vector<kube::ObjectPtr>& components;  ///< the MachineConfigs of the new config, in merge order
   ReconcileOverrides overrides;
 };
 

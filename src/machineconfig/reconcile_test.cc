@@ -186,12 +186,13 @@ TEST(Reconcile, WhatIsNotAConfigIsAnError) {
 
 class RefusedRenderTest : public ::testing::Test {
  protected:
-  kube::Object component(const std::string& name, const json::Value& spec) {
-    return kube::Object(json::Object{{"metadata", json::Object{{"name", name}}}, {"spec", spec}});
+  kube::ObjectPtr component(const std::string& name, const json::Value& spec) {
+    return std::make_shared<const kube::Object>(
+        json::Object{{"metadata", json::Object{{"name", name}}}, {"spec", spec}});
   }
 
   std::string message(const json::Value& current, const json::Value& merged,
-                      const std::vector<kube::Object>& components) {
+                      const std::vector<kube::ObjectPtr>& components) {
     const auto refusal = check_reconcilable(current, merged);
     EXPECT_TRUE(refusal.ok() && *refusal);
     return refusal_message({"rendered-worker-1", current, "rendered-worker-2", components, {}}, **refusal);

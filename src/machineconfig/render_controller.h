@@ -1,24 +1,53 @@
 // The render controller: keeps every pool's rendered config current.
 //
 // A thin executor around plan_render: reads its informers, creates the rendered MachineConfig, points the pool at it,
-// and says in the pool's RenderDegraded condition when it cannot. A refused render keeps the old config.
+// and removes rendered configs nobody uses. A render that is refused keeps the old config and says why in the pool's
+// RenderDegraded condition. Changes that come in a burst are rendered once.
+//
+// In mode `observe` it writes nothing at all: it renders beside another manager and tells whether the two agree.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
+#include "api/conditions.h"
+#include "api/strake_config.h"
 #include "base/runtime.h"
 #include "kube/controller.h"
+#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/kube_api.h"
+#include "machineconfig/burst.h"
+#include "machineconfig/prune.h"
 #include "machineconfig/render.h"
 
 namespace strake::machineconfig {
 
+/// What observing one pool came to.
+struct Agreement {
+  std::string pool;
+  std::string ours;    ///< the name we render; empty when we cannot
+  std::string theirs;  ///< the name the pool points at
+  std::string reason;  ///< why there is no name of ours
+
+  bool agrees() const { return !ours.empty() && ours == theirs; }
+  bool operator==(const Agreement&) const = default;
+};
+
+struct RenderOptions {
+  /// Marks what this program generates; see GateInput.
+  std::string version;
+  /// `assist` observes as well: another manager that renders leaves nothing undone.
+  api::Mode mode = api::Mode::kOwn;
+  std::size_t rendered_configs_kept = kRenderedConfigsKept;
+  /// Told when observing comes to a new result. Called by the worker; must not wait.
+  std::function<void(const Agreement&)> on_agreement{};
+};
+
 class RenderController {
  public:
-  /// `version` marks what this program generates; see RenderInput.
-  RenderController(runtime::Runtime& runtime, kube::KubeApi& api, std::string version);
+  RenderController(runtime::Runtime& runtime, kube::KubeApi& api, RenderOptions options);
 
   void start();
   void stop();
@@ -26,20 +55,42 @@ class RenderController {
   std::map<kube::ObjectKey, Error> errors() const { return controller_.errors(); }
 
  private:
+  /// Of the RenderDegraded condition.
+  struct Verdict {
+    api::ConditionStatus status;
+    std::string reason;
+    std::string message;
+  };
+
   Result<kube::Reconciled> reconcile(const kube::ObjectKey& pool_key, const kube::Call& call);
+  Result<kube::Reconciled> act(const kube::ObjectPtr& pool, const kube::Call& call);
+  void observe(const kube::ObjectPtr& pool);
   RenderInput input_for(kube::ObjectPtr pool) const;
-  Status ensure_rendered(const kube::Object& rendered, const kube::Call& call);
+  Status check_reachable(const RenderInput& input, const RenderPlan& plan, const kube::Call& call);
+  Result<kube::Reconciled> wait_at_gate(const kube::Object& pool, const Error& gate, const kube::Call& call);
+  /// Says in the pool why; returns what reconcile is to return.
+  Error refuse(const kube::Object& pool, std::string_view reason, const Error& why, const kube::Call& call);
+  Status ensure_rendered(const kube::Object& pool, const RenderPlan& plan, const kube::Call& call);
   Status point_pool(const kube::Object& pool, const RenderPlan& plan, const kube::Call& call);
-  Status set_render_degraded(const kube::Object& pool, const std::string& message, const kube::Call& call);
+  Result<RenderedUsers> read_users(const kube::Call& call);
+  Status prune(const kube::Object& pool, const kube::Call& call);
+  Status set_render_degraded(const kube::Object& pool, const Verdict& verdict, const kube::Call& call);
   std::vector<kube::ObjectKey> all_pools() const;
+  std::vector<kube::Informer*> informers();
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
-  std::string version_;
+  const RenderOptions options_;
   kube::Informer pools_;
   kube::Informer configs_;
   kube::Informer controller_configs_;
   kube::Informer os_image_streams_;
+  kube::Informer kubelet_configs_;
+  kube::Informer runtime_configs_;
+  kube::EventRecorder events_;
+  Burst burst_;
+  std::map<std::string, runtime::TimePoint> gate_closed_since_;  ///< by pool; the worker's own
+  std::map<std::string, Agreement> agreements_;                  ///< by pool; the worker's own
   kube::Controller controller_;
 };
 

@@ -14,7 +14,7 @@ json::Value from_text(std::string_view text) {
 }
 
 /// A cluster whose release is published to the end; each test takes one thing of it back.
-struct RenderGatesTest : testing::Test {
+struct RenderGatesTest : ::testing::Test {
   RenderGatesTest() {
     pool.set_label("custom-kubelet", "small");
     base.set_annotation(api::config_annotation::kGeneratedByController, "1.0");

@@ -45,7 +45,7 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
 
   runtime::ThreadRuntime runtime;
   const auto admin = api_for(runtime, cluster.kubeconfig());
-  machineconfig::RenderController render(runtime, *admin, "test");
+  machineconfig::RenderController render(runtime, *admin, {.version = "test"});
   rollout::RolloutController rollout(runtime, *admin);
   render.start();
   rollout.start();

@@ -131,7 +131,7 @@ runtime::Task World::spawn_process(std::string name,
 void World::spawn_controllers() {
   tasks_.push_back(spawn_process("controllers", [this](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
     const auto faulty = faulty_api(apistore::Caller::system("controllers"), fence);
-    machineconfig::RenderController render(simulation_, faulty->api, kVersion);
+    machineconfig::RenderController render(simulation_, faulty->api, {.version = kVersion});
     rollout::RolloutController rollout(simulation_, faulty->api);
     render.start();
     rollout.start();
