@@ -8,6 +8,7 @@
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
+#include "machineconfig/provenance.h"
 #include "machineconfig/render_gates.h"
 #include "machineconfig/rendered_name.h"
 #include "machineconfig/select.h"
@@ -75,19 +76,16 @@ std::string image_chooser(const std::vector<Fragment>& fragments) {
   return last == fragments.rend() ? "" : last->name;
 }
 
-/// The last MachineConfig that gives a file its contents.
-std::string contents_chooser(const std::vector<kube::ObjectPtr>& selected, const std::string& path) {
-  std::string chooser;
-  for (const kube::ObjectPtr& config : selected) {
-    const json::Value* files = json::find(config->json(), {"spec", "config", "storage", "files"});
-    if (files == nullptr || !files->is_array()) continue;
-    for (const json::Value& file : files->get_array()) {
-      if (json::find_string(file, {"path"}) == path && json::find(file, {"contents", "source"}) != nullptr) {
-        chooser = config->name();
-      }
-    }
+/// Adds to a refusal which MachineConfig gave the file its contents.
+Status blame_contents(Status refused, const std::vector<kube::ObjectPtr>& selected, const std::string& path) {
+  if (refused.ok()) return {};
+  STRAKE_TRY(const std::vector<Fragment> fragments, read_fragments(selected));
+  const Provenance provenance = trace(fragments, {});
+  for (const Contribution& contribution : *provenance.find({SubjectKind::kFile, path})) {
+    if (std::ranges::find(contribution.in_effect, "contents.source") == contribution.in_effect.end()) continue;
+    return std::move(refused).context("MachineConfig {}: spec.config", contribution.source);
   }
-  return chooser;
+  return refused;
 }
 
 Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<kube::ObjectPtr>& selected) {
@@ -107,8 +105,8 @@ Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<k
   }
   plan.runtime = crio_default_runtime(*json::find(spec, {"config"}));
   if (plan.runtime && !plan.os_image_overridden) {
-    STRAKE_CHECK_OK(check_runtime_exists(*plan.runtime, plan.defaults.stream)
-                        .context("MachineConfig {}: spec.config", contents_chooser(selected, plan.runtime->path)));
+    STRAKE_CHECK_OK(
+        blame_contents(check_runtime_exists(*plan.runtime, plan.defaults.stream), selected, plan.runtime->path));
   }
   if (input.size_limit) {
     // Before the name is known, because what is too large need not be hashed; only its length counts.
