@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "ignition/checks.h"
@@ -126,6 +127,12 @@ void check_duplicates(const json::Object& object, const StructSchema& schema, co
 
 void check_object(const json::Object& object, const StructSchema& schema, const Path& path, SpecVersion version,
                   Report& report) {
+  if (schema.check_whole != nullptr) {
+    const std::size_t before = report.findings.size();
+    schema.check_whole(CheckedObject(object, path, version, report));
+    const auto added = std::span(report.findings).subspan(before);
+    if (std::ranges::find(added, Severity::kError, &Finding::severity) != added.end()) return;
+  }
   if (schema.check != nullptr) schema.check(CheckedObject(object, path, version, report));
   check_duplicates(object, schema, path, report);
   for (const auto& [name, item] : object) {
@@ -142,7 +149,8 @@ void check_object(const json::Object& object, const StructSchema& schema, const 
 }
 
 /// The version decides how everything else is read, so it is looked for before anything else.
-std::optional<SpecVersion> find_version(const json::Value& config, Report& report) {
+std::optional<SpecVersion> find_version(const json::Value& config, Checked& checked) {
+  Report& report = checked.report;
   const Path root;
   const Path ignition_path = root.member("ignition");
   const Path version_path = ignition_path.member("version");
@@ -177,23 +185,25 @@ std::optional<SpecVersion> find_version(const json::Value& config, Report& repor
   }
   const auto version = parse_spec_version(text);
   if (version.ok()) return *version;
+  checked.version_problem = version.error().code();
   report.error(version_path, version.error().message(), text);
   return std::nullopt;
 }
 
 Checked check_value(const json::Value& config, Numbers numbers) {
   Checked checked;
-  const auto version = find_version(config, checked.report);
+  const auto version = find_version(config, checked);
   if (!version) return checked;
   checked.version = *version;
   Reader reader(*version, numbers);
   const Path root;
-  json::Object taken = reader.object(config, config_schema(), root, true);
+  const StructSchema& schema = config_schema(*version);
+  json::Object taken = reader.object(config, schema, root, true);
   if (reader.types.is_fatal()) {
     checked.report = std::move(reader.types);
     return checked;
   }
-  check_object(taken, config_schema(), root, *version, checked.report);
+  check_object(taken, schema, root, *version, checked.report);
   auto& findings = checked.report.findings;
   findings.insert(findings.end(), std::make_move_iterator(reader.unused.findings.begin()),
                   std::make_move_iterator(reader.unused.findings.end()));

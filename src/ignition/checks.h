@@ -77,7 +77,57 @@ void check_systemd(const CheckedObject& systemd);
 void check_unit(const CheckedObject& unit);
 void check_dropin(const CheckedObject& dropin);
 
+// Spec 2.x: the same, in checks2.cc.
+void check2_config(const CheckedObject& config);
+void check2_reference(const CheckedObject& reference);
+void check2_group(const CheckedObject& group);
+void check2_user(const CheckedObject& user);
+void check2_user_create(const CheckedObject& create);
+void check2_whole_disk(const CheckedObject& disk);
+void check2_disk(const CheckedObject& disk);
+void check2_partition(const CheckedObject& partition);
+void check2_whole_filesystem(const CheckedObject& filesystem);
+void check2_filesystem(const CheckedObject& filesystem);
+void check2_whole_mount(const CheckedObject& mount);
+void check2_mount(const CheckedObject& mount);
+void check2_whole_raid(const CheckedObject& raid);
+void check2_raid(const CheckedObject& raid);
+void check2_whole_file(const CheckedObject& file);
+void check2_file(const CheckedObject& file);
+void check2_directory(const CheckedObject& directory);
+void check2_node(const CheckedObject& node);
+void check2_contents(const CheckedObject& contents);
+void check2_whole_unit(const CheckedObject& unit);
+void check2_unit(const CheckedObject& unit);
+void check2_whole_dropin(const CheckedObject& dropin);
+void check2_dropin(const CheckedObject& dropin);
+void check2_whole_network_unit(const CheckedObject& unit);
+void check2_network_unit(const CheckedObject& unit);
+void check2_network_dropin(const CheckedObject& dropin);
+
 /// What is wrong with a path that must be absolute and simple; nullopt when nothing is.
 std::optional<std::string> path_problem(std::string_view path);
+
+/// Go's path.Clean: the shortest path that means the same, by text alone.
+std::string simplified_path(std::string_view path);
+
+/// "01234567-89AB-CDEF-EDCB-A98765432101", or nothing at all.
+bool is_guid(std::string_view text);
+
+/// How long a label the filesystem format holds; nullopt when the format is not known.
+std::optional<std::size_t> max_label_bytes(std::string_view format);
+
+/// Overlaps are looked for pair by pair, so hostile input is cut off; a partition table holds 128.
+inline constexpr std::size_t kMaxJudgedPartitions = 256;
+std::string too_many_partitions(std::size_t count);
+
+enum class RaidLevel { kUnknown, kWithoutSpares, kWithSpares };
+RaidLevel raid_level(std::string_view level);
+
+bool is_unit_name(std::string_view name);    ///< by its extension
+bool is_dropin_name(std::string_view name);  ///< by its extension
+
+/// From the last dot of the last part of a path.
+std::string_view file_extension(std::string_view name);
 
 }  // namespace strake::ignition

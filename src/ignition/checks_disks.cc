@@ -73,6 +73,22 @@ void check_partition_names(const CheckedObject& disk, const Path& partitions) {
   }
 }
 
+struct FormatLimit {
+  std::string_view format;
+  std::size_t max_label_bytes;
+};
+constexpr FormatLimit kFormatLimits[] = {{"ext4", 16}, {"btrfs", 256}, {"xfs", 12}, {"swap", 15}, {"vfat", 11}};
+
+constexpr std::string_view kLevelsWithoutSpares[] = {"linear", "raid0", "0", "stripe"};
+constexpr std::string_view kLevelsWithSpares[] = {"raid1", "1",     "mirror", "raid4",  "4", "raid5",
+                                                  "5",     "raid6", "6",      "raid10", "10"};
+
+bool clevis_has_others(const CheckedObject& clevis) {
+  return !clevis.list("tang").empty() || clevis.boolean("tpm2") == true || clevis.integer("threshold").value_or(0) != 0;
+}
+
+}  // namespace
+
 bool is_guid(std::string_view text) {
   if (text.empty()) return true;
   if (text.size() != 36) return false;
@@ -85,17 +101,21 @@ bool is_guid(std::string_view text) {
   return true;
 }
 
-struct FormatLimit {
-  std::string_view format;
-  std::size_t max_label_bytes;
-};
-constexpr FormatLimit kFormatLimits[] = {{"ext4", 16}, {"btrfs", 256}, {"xfs", 12}, {"swap", 15}, {"vfat", 11}};
-
-bool clevis_has_others(const CheckedObject& clevis) {
-  return !clevis.list("tang").empty() || clevis.boolean("tpm2") == true || clevis.integer("threshold").value_or(0) != 0;
+std::optional<std::size_t> max_label_bytes(std::string_view format) {
+  const auto* const limit = std::ranges::find(kFormatLimits, format, &FormatLimit::format);
+  return limit == std::end(kFormatLimits) ? std::nullopt : std::optional(limit->max_label_bytes);
 }
 
-}  // namespace
+std::string too_many_partitions(std::size_t count) {
+  return fmt::format("{} partitions on one disk; at most {} are read", count, kMaxJudgedPartitions);
+}
+
+RaidLevel raid_level(std::string_view level) {
+  if (std::ranges::find(kLevelsWithoutSpares, level) != std::end(kLevelsWithoutSpares))
+    return RaidLevel::kWithoutSpares;
+  if (std::ranges::find(kLevelsWithSpares, level) != std::end(kLevelsWithSpares)) return RaidLevel::kWithSpares;
+  return RaidLevel::kUnknown;
+}
 
 void check_disk(const CheckedObject& disk) {
   const std::string_view device = disk.text_or_empty("device");
@@ -105,6 +125,10 @@ void check_disk(const CheckedObject& disk) {
   }
   if (auto problem = path_problem(device)) disk.error("device", *std::move(problem), device);
   const Path partitions = disk.path().member("partitions");
+  if (disk.list("partitions").size() > kMaxJudgedPartitions) {
+    disk.report().error(partitions, too_many_partitions(disk.list("partitions").size()));
+    return;
+  }
   check_partition_names(disk, partitions);
   check_overlaps(disk, partitions);
 }
@@ -142,8 +166,8 @@ void check_filesystem(const CheckedObject& filesystem) {
 
   const std::string_view format = filesystem.text_or_empty("format");
   const std::string_view label = filesystem.text_or_empty("label");
-  const auto* const limit = std::ranges::find(kFormatLimits, format, &FormatLimit::format);
-  const bool known = limit != std::end(kFormatLimits) || (format == "none" && filesystem.version() >= kFormatNone);
+  const auto limit = max_label_bytes(format);
+  const bool known = limit || (format == "none" && filesystem.version() >= kFormatNone);
   if (format.empty()) {
     if (!path.empty() || !label.empty() || !filesystem.text_or_empty("uuid").empty() ||
         filesystem.boolean("wipeFilesystem") == true || !filesystem.list("mountOptions").empty() ||
@@ -156,26 +180,21 @@ void check_filesystem(const CheckedObject& filesystem) {
     return;
   }
   if (!known) filesystem.error("format", "invalid filesystem format", format);
-  if (limit != std::end(kFormatLimits) && label.size() > limit->max_label_bytes) {
+  if (limit && label.size() > *limit) {
     filesystem.error("label",
-                     fmt::format("filesystem labels cannot be longer than {} characters when using {}",
-                                 limit->max_label_bytes, format),
+                     fmt::format("filesystem labels cannot be longer than {} characters when using {}", *limit, format),
                      label);
   }
 }
 
 void check_raid(const CheckedObject& raid) {
-  constexpr std::string_view kWithoutSpares[] = {"linear", "raid0", "0", "stripe"};
-  constexpr std::string_view kWithSpares[] = {"raid1", "1",     "mirror", "raid4",  "4", "raid5",
-                                              "5",     "raid6", "6",      "raid10", "10"};
   const std::string_view level = raid.text_or_empty("level");
+  const RaidLevel kind = raid_level(level);
   if (level.empty() && raid.version() >= kOptionalRaidLevel) {
     raid.error("level", "raid level is required");
-  } else if (std::ranges::find(kWithoutSpares, level) != std::end(kWithoutSpares)) {
-    if (raid.integer("spares").value_or(0) != 0) {
-      raid.error("level", "spares unsupported for linear and raid0 arrays", level);
-    }
-  } else if (std::ranges::find(kWithSpares, level) == std::end(kWithSpares)) {
+  } else if (kind == RaidLevel::kWithoutSpares && raid.integer("spares").value_or(0) != 0) {
+    raid.error("level", "spares unsupported for linear and raid0 arrays", level);
+  } else if (kind == RaidLevel::kUnknown) {
     raid.error("level", "unrecognized raid level", level);
   }
   const Path devices = raid.path().member("devices");

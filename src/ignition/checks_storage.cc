@@ -13,28 +13,6 @@ constexpr std::int64_t kMaxNodeMode = 07777;
 constexpr std::int64_t kSpecialModeBits = 07000;
 constexpr SpecVersion kOptionalLinkTarget{3, 3};  // until then a string that Go leaves empty, and nobody checks
 
-/// Go's path.Clean: the shortest path that means the same, by text alone.
-std::string simplified_path(std::string_view path) {
-  const bool absolute = path.starts_with('/');
-  std::vector<std::string_view> parts;
-  for (std::size_t start = 0; start <= path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string_view part = path.substr(start, end - start);
-    start = end + 1;
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty() && parts.back() != "..") {
-      parts.pop_back();
-    } else if (!absolute) {
-      parts.push_back(part);
-    }
-  }
-  const std::string joined = fmt::format("{}", fmt::join(parts, "/"));
-  if (absolute) return "/" + joined;
-  return joined.empty() ? "." : joined;
-}
-
 void check_mode(const CheckedObject& node) {
   const auto mode = node.integer("mode");
   if (!mode) return;
@@ -124,6 +102,27 @@ void check_filesystem_devices(const CheckedObject& storage) {
 }
 
 }  // namespace
+
+std::string simplified_path(std::string_view path) {
+  const bool absolute = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view part = path.substr(start, end - start);
+    start = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else if (!absolute) {
+      parts.push_back(part);
+    }
+  }
+  const std::string joined = fmt::format("{}", fmt::join(parts, "/"));
+  if (absolute) return "/" + joined;
+  return joined.empty() ? "." : joined;
+}
 
 std::optional<std::string> path_problem(std::string_view path) {
   if (path.empty()) return "path not specified";

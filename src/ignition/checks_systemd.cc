@@ -11,12 +11,6 @@ namespace {
 constexpr std::string_view kUnitExtensions[] = {".service", ".socket", ".device", ".mount",    ".automount", ".swap",
                                                 ".target",  ".path",   ".timer",  ".snapshot", ".slice",     ".scope"};
 
-/// From the last dot of the last part of a path.
-std::string_view file_extension(std::string_view name) {
-  const std::size_t dot = name.find_last_of("./");
-  return dot == std::string_view::npos || name[dot] == '/' ? std::string_view() : name.substr(dot);
-}
-
 /// "getty@.service" for "getty@tty1.service"; empty when the name is not that of an instance.
 std::string template_of(std::string_view name) {
   constexpr std::string_view kService = ".service";
@@ -29,6 +23,17 @@ std::string template_of(std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view file_extension(std::string_view name) {
+  const std::size_t dot = name.find_last_of("./");
+  return dot == std::string_view::npos || name[dot] == '/' ? std::string_view() : name.substr(dot);
+}
+
+bool is_unit_name(std::string_view name) {
+  return std::ranges::find(kUnitExtensions, file_extension(name)) != std::end(kUnitExtensions);
+}
+
+bool is_dropin_name(std::string_view name) { return file_extension(name) == ".conf"; }
 
 void check_systemd(const CheckedObject& systemd) {
   std::unordered_map<std::string_view, std::size_t> units;
@@ -55,9 +60,7 @@ void check_systemd(const CheckedObject& systemd) {
 
 void check_unit(const CheckedObject& unit) {
   const std::string_view name = unit.text_or_empty("name");
-  if (std::ranges::find(kUnitExtensions, file_extension(name)) == std::end(kUnitExtensions)) {
-    unit.error("name", "invalid systemd unit extension", name);
-  }
+  if (!is_unit_name(name)) unit.error("name", "invalid systemd unit extension", name);
   const auto contents = unit.text("contents");
   if (!contents) return;
   const auto text = parse_unit_text(*contents);
@@ -75,7 +78,7 @@ void check_dropin(const CheckedObject& dropin) {
     if (!text.ok()) dropin.error("contents", text.error().message());
   }
   const std::string_view name = dropin.text_or_empty("name");
-  if (file_extension(name) != ".conf") dropin.error("name", "invalid systemd drop-in extension", name);
+  if (!is_dropin_name(name)) dropin.error("name", "invalid systemd drop-in extension", name);
 }
 
 }  // namespace strake::ignition

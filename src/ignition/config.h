@@ -1,4 +1,4 @@
-// Ignition configs, spec 3.0 to 3.5: parse, merge, and what a node needs of them.
+// Ignition configs, spec 2.0 to 2.2 and 3.0 to 3.5: check, parse, convert, merge, and what a node needs of them.
 //
 // A config stays JSON, normalised: only members of the spec, no nulls, no empty lists or objects, version 3.5.0. That
 // is the form the merge works on and the rendered name is a hash of.
@@ -22,21 +22,23 @@ struct Checked {
   SpecVersion version;
   json::Value config;  ///< members of the spec only, under their own names, no nulls; empty when the report is fatal
   Report report;
+  std::optional<Code> version_problem;  ///< kInvalidArgument: not a version at all; kUnsupported: not one we know
 };
 
-/// Judges a config as the `validate` program of coreos/ignition 2.24.0 does; docs/ignition-differences.md lists where
-/// the two part. Findings carry line and column.
+/// Judges a config as the `validate` program of coreos/ignition does (2.24.0 for spec 3, 0.35.0 for spec 2);
+/// docs/ignition-differences.md lists where the two part. Findings carry line and column.
 Checked check_text(std::string_view text);
 
 /// The same for a config that is part of a larger document, whose YAML may have written 420 as 420.0.
 Checked check(const json::Value& config);
 
-/// check(), and what a node could not apply: contents that do not decompress, names that leave their folder. Raises the
-/// version to 3.5.0. The first error is returned; it names the member ("storage.files[2].path").
+/// check(), and what a node could not apply: contents that do not decompress, names that leave their folder. Raises any
+/// spec to 3.5.0, with the result the Machine Config Operator gets. The first error is returned; it names the member
+/// ("storage.files[2].path").
 Result<json::Value> parse(const json::Value& config);
 
-/// The same config in another spec version, 3.1 to 3.5. Going down, what the older spec cannot express is refused by
-/// name; nothing is dropped.
+/// The same config in another spec version, 2.2 or 3.1 to 3.5. What the target cannot express is refused by name;
+/// nothing is dropped, and the order of entries stays.
 Result<json::Value> convert(const json::Value& config, SpecVersion to);
 
 /// `{"ignition":{"version":"3.5.0"}}`

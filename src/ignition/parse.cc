@@ -4,6 +4,7 @@
 #include "codec/compress.h"
 #include "codec/data_url.h"
 #include "ignition/config.h"
+#include "ignition/translate.h"
 
 namespace strake::ignition {
 
@@ -105,13 +106,18 @@ Result<json::Value> parse(const json::Value& config) {
   Checked checked = check(config);
   const auto& findings = checked.report.findings;
   const auto first = std::ranges::find(findings, Severity::kError, &Finding::severity);
+  if (checked.version_problem) {
+    return error(*checked.version_problem,
+                 "parsing Ignition config failed: {} version. Supported spec versions: {}: ignition.version is '{}'",
+                 *checked.version_problem == Code::kUnsupported ? "unknown" : "invalid", supported_versions(),
+                 first->found);
+  }
   if (first != findings.end()) return error(Code::kInvalidArgument, "{}", first->to_string());
-  normalise(checked.config);
-  STRAKE_CHECK_OK(check_paths(checked.config));
-  STRAKE_CHECK_OK(check_files(checked.config));
-  STRAKE_CHECK_OK(check_units(checked.config));
-  json::ensure(checked.config, {"ignition", "version"}) = to_string(kLatestVersion);
-  return std::move(checked.config);
+  STRAKE_TRY(json::Value raised, raise_as_operator(std::move(checked.config), checked.version));
+  STRAKE_CHECK_OK(check_paths(raised));
+  STRAKE_CHECK_OK(check_files(raised));
+  STRAKE_CHECK_OK(check_units(raised));
+  return raised;
 }
 
 Result<std::vector<FileEntry>> files_of(const json::Value& config) {

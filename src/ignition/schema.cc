@@ -213,6 +213,6 @@ std::string item_key(const json::Value& item, const StructSchema* element) {
   return json::find_string(item, {element->key}).value_or("");
 }
 
-const StructSchema& config_schema() { return kConfig; }
+const StructSchema& config_schema(SpecVersion version) { return version.major == 2 ? config2_schema() : kConfig; }
 
 }  // namespace strake::ignition

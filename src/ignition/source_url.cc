@@ -180,15 +180,19 @@ std::optional<UrlParts> parse_url(std::string_view url) {
 std::optional<std::string> source_problem(std::string_view source, SpecVersion version) {
   const auto url = parse_url(source);
   if (!url) return "unable to parse url";
-  if (url->scheme == "http" || url->scheme == "https" || url->scheme == "tftp") return std::nullopt;
+  if (url->scheme == "http" || url->scheme == "https") return std::nullopt;
+  if (url->scheme == "oem" && version.major == 2) return std::nullopt;
+  if (url->scheme == "tftp" && version >= SpecVersion{2, 1}) return std::nullopt;
   if (url->scheme == "gs" && version >= SpecVersion{3, 2}) return std::nullopt;
-  if (url->scheme == "s3" || (url->scheme == "arn" && version >= SpecVersion{3, 4})) {
+  if ((url->scheme == "s3" && version >= SpecVersion{2, 1}) || (url->scheme == "arn" && version >= SpecVersion{3, 4})) {
     if (url->scheme == "arn" && !is_s3_object_arn(fmt::format("arn:{}", url->opaque))) return "invalid S3 ARN format";
     if (query_value(url->query, "versionId") == "") return "invalid S3 object VersionId";
     return std::nullopt;
   }
   if (url->scheme == "data") {
-    const auto decoded = codec::parse_data_url(source);
+    // Spec 2.0 judges the URL as it would write it: the scheme in lower case.
+    const auto decoded = version == SpecVersion{2, 0} ? codec::parse_data_url(fmt::format("data:{}", source.substr(5)))
+                                                      : codec::parse_data_url(source);
     if (!decoded.ok()) return decoded.error().to_string();
     return std::nullopt;
   }

@@ -202,6 +202,7 @@ class UnitParser {
   void option_value() {
     const std::string_view line = text_.read_line();
     if (!without_leading_blanks(line).empty() && line.ends_with('\\')) return;  // the next line continues the value
+    result_.has_option = true;
     if (section_ == "Install") result_.has_install_option = true;
     step_ = Step::kInSection;
   }

@@ -8,6 +8,7 @@
 namespace strake::ignition {
 
 struct UnitText {
+  bool has_option = false;
   bool has_install_option = false;  ///< at least one option in a section [Install]
 };
 

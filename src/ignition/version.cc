@@ -6,9 +6,17 @@ namespace strake::ignition {
 
 std::string to_string(SpecVersion version) { return fmt::format("{}.{}.0", version.major, version.minor); }
 
+std::string supported_versions() {
+  std::string list;
+  for (const SpecVersion known : kKnownVersions) {
+    if (known < SpecVersion{2, 2}) continue;
+    list += fmt::format("{}{}.{}", list.empty() ? "" : ",", known.major, known.minor);
+  }
+  return list;
+}
+
 Result<SpecVersion> parse_spec_version(std::string_view text) {
-  for (int minor = 0; minor <= kLatestVersion.minor; ++minor) {
-    const SpecVersion known{kLatestVersion.major, minor};
+  for (const SpecVersion known : kKnownVersions) {
     if (text == to_string(known)) return known;
   }
   if (!codec::SemVer::parse(text).ok()) {

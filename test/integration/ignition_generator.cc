@@ -68,7 +68,8 @@ const std::vector<TextPool>& text_pools() {
         "http://user name@h/",
         "http://[fe80::1%25en0]:80/",
         "http://a[b]/",
-        "data:,\xC3\xA9"}},
+        "data:,\xC3\xA9",
+        "oem:///etc/x"}},
       {"source",
        {"https://x.example/c.ign", "http://h/c", "data:,%7B%7D", "s3://bucket/key", "tftp://h/c"},
        {"", "x", "ftp://h/f", "data:;base64,!!", "gs://b/o", "arn:aws:s3:::b/k", "arn:aws:s3:::b",
@@ -95,6 +96,10 @@ const std::vector<TextPool>& text_pools() {
        {"/link", "/other", "/third"},
        {"", "link", "/link/", "/link/inner", "/dir", "/etc/systemd/system/a.service"}},
       {"links.target", {"/etc/a", "../x", "/usr/share/zoneinfo/UTC"}, {"", "/dir", "/dir/", "../dir", "sub"}},
+      {"filesystem", {"root", "root", "root", "data"}, {"", "oem"}},
+      {"filesystems.name", {"root", "data"}, {"", "other"}},
+      {"mount.device", {"/dev/sda1", "/dev/sdb1"}, {"", "sda1"}},
+      {"networkd.units.name", {"a.network", "b.link", "c.netdev"}, {"", "a.service", ".network"}},
       {"filesystems.path", {"/", "/var", "/boot", ""}, {"var", "/var/", "//"}},
       {"filesystems.device", {"/dev/sda1", "/dev/sdb1", "/dev/md/a"}, {"", "sda1", "/dev/", "/dev/sda", "/dev/sdb"}},
       {"disks.device", {"/dev/sda", "/dev/sdb", "/dev/sdc"}, {"", "sda", "/dev/sda/", "/dev//sda"}},
@@ -104,6 +109,7 @@ const std::vector<TextPool>& text_pools() {
       {"filesystems.label",
        {"", "root", "data"},
        {std::string(12, 'l'), std::string(13, 'l'), std::string(16, 'l'), std::string(17, 'l'), std::string(257, 'l')}},
+      {"mount.label", {"", "root", "data"}, {std::string(257, 'l')}},
       {"format", {"ext4", "btrfs", "xfs", "swap", "vfat"}, {"", "none", "zfs", "EXT4"}},
       {"partitions.label", {"p1", "p2", "p3", "p4"}, {"", "a:b", std::string(36, 'p'), std::string(37, 'p')}},
       {"uid", {}, {}},
@@ -139,6 +145,13 @@ const std::vector<TextPool>& text_pools() {
   return pools;
 }
 
+/// Which of a pair of members goes where spec 2 allows only one; broken configs keep both.
+void keep_one(json::Object& object, std::string_view kept, std::initializer_list<std::string_view> others) {
+  if (!object.contains(kept)) return;
+  for (const std::string_view other : others) object.erase(other);
+}
+
+constexpr std::int64_t kStartSectors[] = {0, 2048, 4096, 10240, 1 << 20};
 constexpr std::int64_t kRightIntegers[] = {0, 1, 2, 3, 100, 420, 493};
 constexpr std::int64_t kWrongIntegers[] = {-1, 511, 512, 1023, 4095, 4096, 2048, INT64_MAX, INT64_MIN, 50, 99};
 
@@ -170,6 +183,9 @@ std::string IgnitionGenerator::text(const std::string& path) {
 json::Value IgnitionGenerator::scalar(const ignition::Member& member, const std::string& path) {
   switch (member.type) {
     case ignition::MemberType::kInteger:
+      if (ends_with_member(path, "partitions.start") && !chance(broken_)) {
+        return kStartSectors[below(std::size(kStartSectors))];
+      }
       return chance(broken_) ? kWrongIntegers[below(std::size(kWrongIntegers))]
                              : kRightIntegers[below(std::size(kRightIntegers))];
     case ignition::MemberType::kBool: return chance(0.5);
@@ -214,7 +230,7 @@ json::Object IgnitionGenerator::object(const ignition::StructSchema& schema, con
     const bool newer = known.since_minor > version_.minor;
     const bool is_key = known.name == schema.key || member_path == "storage.luks.device" ||
                         known.name == "thumbprint" || known.name == "target" || known.name == "level" ||
-                        known.name == "devices";
+                        known.name == "devices" || known.name == "filesystem" || known.name == "format";
     const double wanted = newer ? odd_ : is_key ? 1 - broken_ / 4 : path.empty() ? 0.6 : 0.4;
     // In spec 3.2 null means something else for the two objects that were optional there; see
     // docs/ignition-differences.md.
@@ -226,6 +242,17 @@ json::Object IgnitionGenerator::object(const ignition::StructSchema& schema, con
     if (!newer) ++members_[member_path];
     made[name] = std::move(value);
   }
+  if (version_.major == 2 && !chance(broken_)) {
+    if (path == "storage.filesystems" && !made.contains("mount") && !made.contains("path")) made["path"] = "/sysroot";
+    if (path == "storage.filesystems") keep_one(made, "mount", {"path"});
+    if (path == "storage.filesystems.mount") keep_one(made, "create", {"wipeFilesystem", "options"});
+    if (path == "storage.files") keep_one(made, "overwrite", {"append"});
+    if (path == "passwd.users") {
+      keep_one(made, "create",
+               {"gecos", "groups", "homeDir", "noCreateHome", "noLogInit", "noUserGroup", "primaryGroup", "shell",
+                "system", "uid"});
+    }
+  }
   if (chance(odd_)) made["unknown"] = json::Array{json::Object{{"path", "x"}}};
   return made;
 }
@@ -235,13 +262,13 @@ json::Value IgnitionGenerator::config(ignition::SpecVersion version) {
   constexpr double kBroken[] = {0, 0, 0.02, 0.1, 0.4};
   broken_ = kBroken[below(std::size(kBroken))];
   odd_ = chance(0.2) ? 0.01 : 0;
-  json::Value config = object(ignition::config_schema(), "");
+  json::Value config = object(ignition::config_schema(version), "");
   json::Value& own = config.get_object()["ignition"];
   if (!own.is_object()) {
     if (odd_ > 0 && chance(0.5)) return config;
     own.emplace_object();
   }
-  constexpr std::string_view kVersions[] = {"", "3", "3.5", "3.9.0", "3.5.1", "2.2.0", "3.5.0-dev", "x.y.z"};
+  constexpr std::string_view kVersions[] = {"", "3", "3.5", "3.9.0", "3.5.1", "2.9.0", "3.5.0-dev", "x.y.z"};
   own.get_object()["version"] = broken_ > 0.3 && chance(0.05) ? std::string(kVersions[below(std::size(kVersions))])
                                                               : ignition::to_string(version);
   ++members_["ignition.version"];

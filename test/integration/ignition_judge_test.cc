@@ -7,18 +7,13 @@
 #include <set>
 #include <tuple>
 
-#include "base/subprocess.h"
 #include "ignition/config.h"
 #include "integration/ignition_generator.h"
+#include "integration/ignition_judge.h"
 #include "support/servers.h"
 
 namespace strake::test {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int kConfigsPerVersion = 5000;
-constexpr int kProgramRunsPerVersion = 8;
 
 /// Severity, path, line and message in comparable form.
 using Entry = std::tuple<std::string, std::string, std::int64_t, std::string>;
@@ -192,46 +187,6 @@ std::string shown(const Entries& entries) {
   return text;
 }
 
-std::vector<json::Value> judge(const std::filesystem::path& program, const std::vector<std::string>& configs) {
-  Command command;
-  command.argv = {program.string()};
-  for (const std::string& config : configs) command.stdin_bytes += fmt::format("{}\n{}", config.size(), config);
-  command.timeout = 120s;
-  command.stdout_limit_bytes = std::size_t{256} << 20;
-  const auto output = run_checked(command);
-  EXPECT_TRUE(output.ok()) << (output.ok() ? "" : output.error().to_string());
-  std::vector<json::Value> verdicts;
-  if (!output.ok()) return verdicts;
-  const std::string_view lines = output->stdout_bytes;
-  for (std::size_t start = 0; start < lines.size();) {
-    const std::size_t end = lines.find('\n', start);
-    verdicts.push_back(*json::parse(lines.substr(start, end - start)));
-    start = end + 1;
-  }
-  return verdicts;
-}
-
-bool program_accepts(const std::filesystem::path& program, const std::string& config) {
-  Command command;
-  command.argv = {program.string(), "-"};
-  command.stdin_bytes = config;
-  command.timeout = 30s;
-  const auto output = run(command);
-  EXPECT_TRUE(output.ok());
-  return output.ok() && output->exit.success();
-}
-
-/// The paths of all members a version knows, without indices.
-void collect_members(const ignition::StructSchema& schema, int minor, const std::string& around,
-                     std::set<std::string>& members) {
-  for (const ignition::Member& member : schema.members) {
-    if (member.since_minor > minor) continue;
-    const std::string path = around + std::string(member.name);
-    members.insert(path);
-    if (member.element != nullptr) collect_members(*member.element, minor, path + ".", members);
-  }
-}
-
 TEST(IgnitionJudge, AgreesOnGeneratedConfigs) {
   const auto programs = judge_programs();
   ASSERT_TRUE(programs.ok()) << programs.error().to_string();
@@ -241,7 +196,7 @@ TEST(IgnitionJudge, AgreesOnGeneratedConfigs) {
     IgnitionGenerator generator(static_cast<std::uint64_t>(minor) + 1);
     std::vector<std::string> configs;
     for (int i = 0; i < kConfigsPerVersion; ++i) configs.push_back(json::write_pretty(generator.config(version)));
-    const auto verdicts = judge(*programs / "judge-ignition3", configs);
+    const auto verdicts = judge({(*programs / "judge-ignition3").string()}, configs);
     ASSERT_EQ(verdicts.size(), configs.size());
     int valid = 0;
     int disagreements = 0;
@@ -261,8 +216,7 @@ TEST(IgnitionJudge, AgreesOnGeneratedConfigs) {
       EXPECT_EQ(program_accepts(*programs / "ignition-validate", configs[i]), !is_fatal(judged_entries(verdicts[i])))
           << configs[i];
     }
-    std::set<std::string> members;
-    collect_members(ignition::config_schema(), minor, "", members);
+    const std::set<std::string> members = members_of(version);
     for (const std::string& member : members) {
       EXPECT_TRUE(generator.members().contains(member)) << to_string(version) << " never had " << member;
     }

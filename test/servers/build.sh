@@ -6,7 +6,8 @@
 #
 # Families:
 #   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
-#   tools  ignition-validate 2.24.0, and judge-ignition3: the same validator for many configs a process
+#   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
+#          validators, and coreos' translation between specs, for many configs a process
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -109,10 +110,12 @@ kube_build() {
 
 ignition_version=2.24.0
 ignition_ldflags="-s -w -X github.com/coreos/ignition/v2/internal/version.Raw=$ignition_version"
+ignition2_version=0.35.0
+ignition2_ldflags="-s -w -X github.com/coreos/ignition/internal/version.Raw=$ignition2_version"
 
 tools_inputs() {
-  cat "$here"/tools/ignition3/{go.mod,go.sum,main.go,tools.go}
-  echo "go $(go_version) $(uname -sm) ${ignition_ldflags}"
+  cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go}
+  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags}"
 }
 
 tools_build() {
@@ -123,6 +126,10 @@ tools_build() {
   "$go" build -ldflags "$ignition_ldflags" -o "$out/judge-ignition3" .
   "$go" build -ldflags "$ignition_ldflags" -o "$out/ignition-validate" github.com/coreos/ignition/v2/validate
   [[ $("$out/ignition-validate" --version) == "Ignition $ignition_version" ]] || die "the built ignition-validate is not $ignition_version"
+  cd "$here/tools/ignition2"
+  "$go" build -ldflags "$ignition2_ldflags" -o "$out/judge-ignition2" .
+  "$go" build -ldflags "$ignition2_ldflags" -o "$out/ignition2-validate" github.com/coreos/ignition/validate
+  [[ $("$out/ignition2-validate" --version) == "Ignition $ignition2_version" ]] || die "the built ignition2-validate is not $ignition2_version"
 }
 
 # --- main --------------------------------------------------------------------------------------------------------------

@@ -96,7 +96,8 @@ Result<path> kube_programs() {
 }
 
 Result<path> judge_programs() {
-  return family_programs("tools", "STRAKE_TEST_SERVERS_TOOLS", {"ignition-validate", "judge-ignition3"});
+  return family_programs("tools", "STRAKE_TEST_SERVERS_TOOLS",
+                         {"ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3"});
 }
 
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)

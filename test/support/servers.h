@@ -30,7 +30,8 @@ struct KubeClusterOptions {
 /// The folder with etcd, kube-apiserver, kube-controller-manager and kubectl; an error says how to build them.
 Result<std::filesystem::path> kube_programs();
 
-/// The folder with ignition-validate and judge-ignition3, which judge what we write.
+/// The folder with ignition-validate, judge-ignition3 (spec 3.x), ignition2-validate and judge-ignition2 (spec 2.x and
+/// translations), which judge what we write.
 Result<std::filesystem::path> judge_programs();
 
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
