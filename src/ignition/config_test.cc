@@ -94,6 +94,39 @@ TEST(Ignition, AnEntryTheChildMovesToAnotherListOfItsGroupLeavesTheParents) {
   EXPECT_EQ(json::find(merged, {"kernelArguments", "shouldExist"}), nullptr);
 }
 
+/// Rendered names depend on these: the judge of rendered names found them, one by one.
+TEST(Ignition, RaisesAnOlderSpecAsCoreosDoes) {
+  struct Case {
+    const char* name;
+    const char* version;
+    const char* section;
+    const char* raised;
+  };
+  const Case cases[] = {
+      {"a user without a name", "3.5.0", R"("passwd":{"users":[{"uid":1}]})",
+       R"("passwd":{"users":[{"name":"","uid":1}]})"},
+      {"a partition number of 0", "3.5.0",
+       R"("storage":{"disks":[{"device":"/d","partitions":[{"label":"a","number":0}]}]})",
+       R"("storage":{"disks":[{"device":"/d","partitions":[{"label":"a"}]}]})"},
+      {"a link without a target", "3.2.0", R"("storage":{"links":[{"path":"/a"}]})",
+       R"("storage":{"links":[{"path":"/a","target":""}]})"},
+      {"an empty custom pin", "3.2.0", R"("storage":{"luks":[{"name":"a","device":"/d","clevis":{"custom":{}}}]})",
+       R"("storage":{"luks":[{"clevis":{"custom":{"config":"","pin":""}},"device":"/d","name":"a"}]})"},
+      {"a tang advertisement", "3.4.0",
+       R"("storage":{"luks":[{"name":"a","device":"/d","clevis":{"tang":[{"url":"http://t","thumbprint":"x","advertisement":"{}"}]}}]})",
+       R"("storage":{"luks":[{"clevis":{"tang":[{"thumbprint":"x","url":"http://t"}]},"device":"/d","name":"a"}]})"},
+      {"the same in 3.5", "3.5.0",
+       R"("storage":{"luks":[{"name":"a","device":"/d","clevis":{"tang":[{"url":"http://t","thumbprint":"x","advertisement":"{}"}]}}]})",
+       R"("storage":{"luks":[{"clevis":{"tang":[{"advertisement":"{}","thumbprint":"x","url":"http://t"}]},"device":"/d","name":"a"}]})"},
+  };
+  for (const Case& test : cases) {
+    const std::string given = fmt::format(R"({{"ignition":{{"version":"{}"}},{}}})", test.version, test.section);
+    EXPECT_EQ(json::write_canonical(parsed(given)),
+              fmt::format(R"({{"ignition":{{"version":"3.5.0"}},{}}})", test.raised))
+        << test.name;
+  }
+}
+
 TEST(Ignition, MergingTheEmptyConfigChangesNothing) {
   const auto config = parsed(R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/a","mode":1}],
     "filesystems":[{"device":"/dev/x","format":"xfs","mountOptions":["ro"]}]}})");

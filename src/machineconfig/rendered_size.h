@@ -16,8 +16,10 @@ inline constexpr std::size_t kLargeRenderedBytes = kMaxRenderedBytes / 10 * 8;
 /// are escaped there, so what is counted is what the Machine Config Operator counts.
 std::size_t go_json_size(const json::Value& value);
 
-/// The same for a rendered MachineConfig as the platform counts it: its metadata and this spec, without apiVersion and
-/// kind.
+/// The same for a MachineConfig's spec, whose Ignition config an older encoder has written.
+std::size_t spec_size(const json::Object& spec);
+
+/// A rendered MachineConfig as the platform counts it: its metadata and this spec, without apiVersion and kind.
 std::size_t rendered_size(const json::Value& machine_config, const json::Value& spec);
 
 }  // namespace strake::machineconfig

@@ -8,6 +8,7 @@
 #   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
 #   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
 #          validators, and coreos' translation between specs, for many configs a process
+#          judge-render: merge and rendered name by coreos/ignition and yaml.v2
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -115,6 +116,7 @@ ignition2_ldflags="-s -w -X github.com/coreos/ignition/internal/version.Raw=$ign
 
 tools_inputs() {
   cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go}
+  cat "$here"/tools/render/{go.mod,go.sum,main.go}
   echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags}"
 }
 
@@ -130,6 +132,8 @@ tools_build() {
   "$go" build -ldflags "$ignition2_ldflags" -o "$out/judge-ignition2" .
   "$go" build -ldflags "$ignition2_ldflags" -o "$out/ignition2-validate" github.com/coreos/ignition/validate
   [[ $("$out/ignition2-validate" --version) == "Ignition $ignition2_version" ]] || die "the built ignition2-validate is not $ignition2_version"
+  cd "$here/tools/render"
+  "$go" build -ldflags "-s -w" -o "$out/judge-render" .
 }
 
 # --- main --------------------------------------------------------------------------------------------------------------
