@@ -13,15 +13,18 @@ namespace {
 constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
 constexpr std::string_view kStandardInput = "-";
 
-constexpr ArgumentSpec kConfigFiles[] = {{"FILE", "Ignition configs, JSON; - is standard input", true, true}};
-constexpr ArgumentSpec kConfigFile[] = {{"FILE", "an Ignition config, JSON; - is standard input"}};
+constexpr ArgumentSpec kConfigFiles[] = {
+    {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true}};
+constexpr ArgumentSpec kConfigFile[] = {
+    {"FILE", "an Ignition config: JSON, gzipped JSON or that in base64; - is standard input"}};
 constexpr OptionSpec kValidateOptions[] = {kOutputOption, {"strict", "", "warnings count as errors"}};
 constexpr OptionSpec kShowOptions[] = {kOutputOption};
-constexpr OptionSpec kConvertOptions[] = {{"to", "VERSION", "spec version of the result, 3.1 to 3.5", "3.5"}};
+constexpr OptionSpec kConvertOptions[] = {
+    {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
 
 std::string shown_name(std::string_view file) { return file == kStandardInput ? "standard input" : std::string(file); }
 
-Result<std::string> read_config(const std::string& file) {
+Result<std::string> read_bytes(const std::string& file) {
   if (file != kStandardInput) return read_file(file, kMaxConfigBytes);
   std::string text;
   char buffer[65536];
@@ -34,6 +37,11 @@ Result<std::string> read_config(const std::string& file) {
     return error(Code::kExhausted, "standard input holds more than {} bytes", kMaxConfigBytes);
   }
   return text;
+}
+
+Result<std::string> read_config(const std::string& file) {
+  STRAKE_TRY(const std::string bytes, read_bytes(file));
+  return ignition::decode_config_bytes(bytes).context("{}", shown_name(file));
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -97,6 +105,27 @@ std::string describe_file(const ignition::FileEntry& file) {
   return fmt::format("file  {:04o} {:>8}  {}\n", file.mode, file.contents.size(), file.path);
 }
 
+/// Spec 2 also has `enable`, which `enabled` overrules.
+std::string describe_unit(const json::Value& unit) {
+  const bool enabled = json::find_bool(unit, {"enabled"}).value_or(json::find_bool(unit, {"enable"}).value_or(false));
+  return fmt::format("unit  {}{}{}\n", json::find_string(unit, {"name"}).value_or(""), enabled ? " enabled" : "",
+                     json::find_bool(unit, {"mask"}) == true ? " masked" : "");
+}
+
+/// Where the rest of the config comes from: what a stub is about.
+void print_references(const json::Value& config) {
+  for (const std::string_view list : {"append", "merge"}) {
+    const json::Value* references = json::find(config, {"ignition", "config", list});
+    if (references == nullptr) continue;
+    for (const json::Value& reference : references->get_array()) {
+      print(fmt::format("{:5} {}\n", list, json::find_string(reference, {"source"}).value_or("")));
+    }
+  }
+  if (const auto replace = json::find_string(config, {"ignition", "config", "replace", "source"}); replace) {
+    print(fmt::format("replace {}\n", *replace));
+  }
+}
+
 Result<int> run_ignition_show(const Invocation& invocation) {
   STRAKE_TRY(const bool as_json, wants_json(invocation));
   const std::string& file = invocation.value("FILE");
@@ -107,6 +136,7 @@ Result<int> run_ignition_show(const Invocation& invocation) {
     return kExitOk;
   }
   print(fmt::format("spec  {}\n", to_string(checked.version)));
+  print_references(checked.config);
   for (const auto& [section, value] : checked.config.get_object()) {
     if (section == "ignition") continue;
     for (const auto& [list, items] : value.get_object()) {
@@ -119,9 +149,8 @@ Result<int> run_ignition_show(const Invocation& invocation) {
   if (const auto files = ignition::files_of(checked.config); files.ok()) {
     for (const ignition::FileEntry& entry : *files) print(describe_file(entry));
   }
-  for (const ignition::UnitEntry& unit : ignition::units_of(checked.config)) {
-    print(fmt::format("unit  {}{}{}\n", unit.name, unit.enabled == true ? " enabled" : "",
-                      unit.mask == true ? " masked" : ""));
+  if (const json::Value* units = json::find(checked.config, {"systemd", "units"}); units != nullptr) {
+    for (const json::Value& unit : units->get_array()) print(describe_unit(unit));
   }
   return kExitOk;
 }
@@ -153,7 +182,7 @@ Result<int> run_ignition_merge(const Invocation& invocation) {
 
 const CommandSpec kIgnitionValidateCommand{
     "ignition validate",
-    "Check Ignition configs, spec 3.0 to 3.5, as Ignition itself checks them.",
+    "Check Ignition configs, spec 2.0 to 2.2 and 3.0 to 3.5, as Ignition itself checks them.",
     "Each finding is one line: FILE:LINE:COLUMN: error|warning: MEMBER: what is wrong. A machine refuses to boot with "
     "a "
     "config that has an error;\n"
@@ -165,40 +194,48 @@ const CommandSpec kIgnitionValidateCommand{
     kValidateOptions,
     run_ignition_validate};
 
-const CommandSpec kIgnitionShowCommand{"ignition show",
-                                       "Show what an Ignition config contains.",
-                                       "Text: the spec version, how many entries each section has, files with mode and "
-                                       "size, units. -o json: the config with "
-                                       "only the members of its\n"
-                                       "spec, without nulls and empty lists.\n\n"
-                                       "Exit codes: 0 shown, 1 the config is not valid or could not be read.",
-                                       kConfigFile,
-                                       kShowOptions,
-                                       run_ignition_show};
+const CommandSpec kIgnitionShowCommand{
+    "ignition show",
+    "Show what an Ignition config contains.",
+    "Text: the spec version, the configs it merges, how many entries each section has, files with mode and "
+    "size, units. -o json: the config with "
+    "only the members of its\n"
+    "spec, without nulls and empty lists.\n\n"
+    "Exit codes: 0 shown, 1 the config is not valid or could not be read.",
+    kConfigFile,
+    kShowOptions,
+    run_ignition_show};
 
 const CommandSpec kIgnitionConvertCommand{
     "ignition convert",
     "Write an Ignition config in another spec version.",
-    "Reads spec 3.0 to 3.5, writes 3.1 to 3.5. Going down, a config that uses something the older spec cannot express "
-    "is "
-    "refused, and every such\n"
-    "member is named; nothing is dropped silently. A machine boots with the lowest spec its boot image knows.\n\n"
+    "Reads spec 2.0 to 2.2 and 3.0 to 3.5, stubs and full configs; writes 2.2 and 3.1 to 3.5. A config that uses "
+    "something the target cannot\n"
+    "express is refused, and every such member is named; nothing is dropped silently, and entries stay in order. From "
+    "spec 2 to 3,\n"
+    "config.append becomes config.merge, and files, units and keys that spec 2 let repeat are refused, except the same "
+    "key twice.\n"
+    "A machine boots with the lowest spec its boot image knows: 3.1 is right for a stub.\n\n"
     "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign\n\n"
     "Exit codes: 0 converted, 1 refused, or the config is not valid or could not be read.",
     kConfigFile,
     kConvertOptions,
     run_ignition_convert};
 
-const CommandSpec kIgnitionMergeCommand{"ignition merge",
-                                        "Merge Ignition configs, later ones over earlier ones.",
-                                        "Follows the rules of the specification: files by path, units and drop-ins by "
-                                        "name, users and groups by name, disks by "
-                                        "device; a member that a\n"
-                                        "later config does not set stays. The result is printed, in spec 3.5.0.\n\n"
-                                        "  strake ignition merge base.ign site.ign > node.ign\n\n"
-                                        "Exit codes: 0 merged, 1 a config is not valid or could not be read.",
-                                        kConfigFiles,
-                                        {},
-                                        run_ignition_merge};
+const CommandSpec kIgnitionMergeCommand{
+    "ignition merge",
+    "Merge Ignition configs, later ones over earlier ones.",
+    "Follows the rules of the specification: files by path, units and drop-ins by "
+    "name, users and groups by name, disks by "
+    "device; a member that a\n"
+    "later config does not set stays. The configs may have different specs; the result is printed, in spec 3.5.0. A "
+    "config of spec 2 is raised as the\n"
+    "Machine Config Operator raises it: of repeated files and units the last "
+    "counts, in reverse order.\n\n"
+    "  strake ignition merge base.ign site.ign > node.ign\n\n"
+    "Exit codes: 0 merged, 1 a config is not valid or could not be read.",
+    kConfigFiles,
+    {},
+    run_ignition_merge};
 
 }  // namespace strake::cmd

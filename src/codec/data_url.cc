@@ -5,6 +5,7 @@
 
 #include "codec/base64.h"
 #include "codec/hex.h"
+#include "codec/utf8.h"
 
 namespace strake::codec {
 namespace {
@@ -110,21 +111,57 @@ class DataUrlParser {
     return percent_decoded(start, at_, /*is_data=*/false);
   }
 
+  /// A string of the language Go, which is how Ignition reads it: percent signs stand for themselves.
   Result<std::string> quoted_value() {
-    const std::size_t start = ++at_;
-    for (; at_ < url_.size() && url_[at_] != '"'; ++at_) {
-      if (url_[at_] == '\\') ++at_;
-      if (at_ < url_.size() && static_cast<unsigned char>(url_[at_]) >= 0x80) return unexpected("an ASCII character");
-    }
-    if (at_ >= url_.size()) return unexpected("the closing quote of a parameter value");
-    STRAKE_TRY(std::string escaped, percent_decoded(start, at_, /*is_data=*/false));
     ++at_;
     std::string value;
-    for (std::size_t i = 0; i < escaped.size(); ++i) {
-      if (escaped[i] == '\\' && i + 1 < escaped.size()) ++i;
-      value.push_back(escaped[i]);
+    while (peek() != '"') {
+      if (peek() == kEnd) return unexpected("the closing quote of a parameter value");
+      if (peek() >= 0x80 || peek() == '\n') return unexpected("an ASCII character on the same line");
+      if (peek() == '\\') {
+        STRAKE_CHECK_OK(append_escaped(value));
+      } else {
+        value.push_back(url_[at_++]);
+      }
     }
+    ++at_;
     return value;
+  }
+
+  Status append_escaped(std::string& value) {
+    constexpr std::string_view kLetters = "abfnrtv\\\"";
+    constexpr std::string_view kMeanings = "\a\b\f\n\r\t\v\\\"";
+    const std::size_t start = at_;
+    const auto refuse = [&] {
+      at_ = start;
+      return unexpected("one of the escapes \\a \\b \\f \\n \\r \\t \\v \\\\ \\\" \\xHH \\OOO \\uHHHH \\UHHHHHHHH");
+    };
+    ++at_;
+    const char letter = at_ < url_.size() ? url_[at_] : '\0';
+    if (const std::size_t simple = kLetters.find(letter); simple != std::string_view::npos) {
+      value.push_back(kMeanings[simple]);
+      ++at_;
+      return {};
+    }
+    const bool is_octal = letter >= '0' && letter <= '7';
+    if (!is_octal) ++at_;
+    const std::size_t digits = is_octal ? 3 : letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+    if (digits == 0 || digits > url_.size() - std::min(at_, url_.size())) return refuse();
+    std::uint32_t number = 0;
+    for (const char c : url_.substr(at_, digits)) {
+      const int digit = hex_digit_value(c);
+      if (digit < 0 || (is_octal && digit > 7)) return refuse();
+      number = number * (is_octal ? 8 : 16) + static_cast<std::uint32_t>(digit);
+    }
+    at_ += digits;
+    if (digits <= 3) {  // a byte, not a character
+      if (number > 0xFF) return refuse();
+      value.push_back(static_cast<char>(number));
+      return {};
+    }
+    if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000)) return refuse();
+    append_utf8(value, static_cast<char32_t>(number));
+    return {};
   }
 
   Result<std::string> percent_decoded(std::size_t begin, std::size_t end, bool is_data) const {

@@ -12,14 +12,14 @@ namespace strake::codec {
 
 struct DataUrl {
   std::string media_type;                                       ///< "text/plain"; empty when the URL names none
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< in order of appearance, percent-decoded
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< in order of appearance, decoded
   bool base64 = false;
   std::string data;
 };
 
 /// Accepts what Ignition accepts: lower-case `data:`, a registered or `x-` media type, no raw blanks, quotes, brackets
-/// or non-ASCII in the data, whole `%XX` escapes; in base64 form the standard alphabet, padding, and line feeds. Errors
-/// name the offset in the URL.
+/// or non-ASCII in the data, whole `%XX` escapes, Go's escapes (`\n`, `\x41`) in quoted parameters; in base64 form the
+/// standard alphabet, padding, and line feeds. Errors name the offset in the URL.
 Result<DataUrl> parse_data_url(std::string_view url);
 
 /// `data:,` with everything but letters, digits and `-_.!~*'()` percent-encoded, upper-case, byte by byte.

@@ -31,12 +31,13 @@ TEST(DataUrl, Decodes) {
 }
 
 TEST(DataUrl, Parts) {
-  const auto parsed = parse_data_url("data:text/plain;charset=utf-8;title=\"a \\\"b%22\";base64,QQ==");
+  const auto parsed =
+      parse_data_url("data:text/plain;charset=utf-8;title=\"a \\\"b%22\\x41\\101\\u00e9\\n\";base64,QQ==");
   ASSERT_TRUE(parsed.ok()) << parsed.error().to_string();
   EXPECT_EQ(parsed->media_type, "text/plain");
   ASSERT_EQ(parsed->parameters.size(), 2u);
   EXPECT_EQ(parsed->parameters[0], (std::pair<std::string, std::string>("charset", "utf-8")));
-  EXPECT_EQ(parsed->parameters[1], (std::pair<std::string, std::string>("title", "a \"b\"")));
+  EXPECT_EQ(parsed->parameters[1], (std::pair<std::string, std::string>("title", "a \"b%22AA\xC3\xA9\n")));
   EXPECT_TRUE(parsed->base64);
 }
 
@@ -83,7 +84,17 @@ TEST(DataUrl, Refuses) {
                                "data:,\xc3\xa9",
                                "data:,a\x7f",
                                "data:,a\nb",
-                               "data:;a=%4,x"}) {
+                               "data:;a=%4,x",
+                               R"(data:;a="\q",x)",
+                               R"(data:;a="\'",x)",
+                               R"(data:;a="\x4",x)",
+                               R"(data:;a="\400",x)",
+                               R"(data:;a="\08x",x)",
+                               R"(data:;a="\ud800",x)",
+                               R"(data:;a="\U00110000",x)",
+                               R"(data:;a="\u12)",
+                               R"(data:;a="\)",
+                               "data:;a=\"b\nc\",x"}) {
     const auto parsed = parse_data_url(url);
     ASSERT_FALSE(parsed.ok()) << url;
     EXPECT_EQ(parsed.error().code(), Code::kInvalidArgument) << url;

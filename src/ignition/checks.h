@@ -105,6 +105,9 @@ void check2_whole_network_unit(const CheckedObject& unit);
 void check2_network_unit(const CheckedObject& unit);
 void check2_network_dropin(const CheckedObject& dropin);
 
+/// What Linux takes for a path; longer ones would only cost time.
+inline constexpr std::size_t kMaxPathBytes = 4096;
+
 /// What is wrong with a path that must be absolute and simple; nullopt when nothing is.
 std::optional<std::string> path_problem(std::string_view path);
 

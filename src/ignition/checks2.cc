@@ -23,6 +23,7 @@ constexpr std::int64_t kAllModeBits2 = 07777;
 void require_absolute2(const CheckedObject& object, std::string_view member) {
   const std::string_view path = object.text_or_empty(member);
   if (!path.starts_with('/')) object.error(member, "path not absolute", path);
+  if (path.size() > kMaxPathBytes) object.error(member, fmt::format("path is longer than {} bytes", kMaxPathBytes));
 }
 
 void check_source2(const CheckedObject& object) {

@@ -31,20 +31,53 @@ std::unordered_map<std::string_view, int> paths_of(const CheckedObject& storage,
   return paths;
 }
 
-/// Nothing may stand below a link of the same config: where it would land is not known.
-void check_below_links(const CheckedObject& storage, std::string_view list, std::string_view message,
-                       const std::unordered_map<std::string_view, int>& links) {
-  const Path list_path = storage.path().member(list);
-  for (std::size_t i = 0; i < storage.list(list).size(); ++i) {
-    const Path path = list_path.item(i);
-    const std::string_view node_path = storage.item(list, i, path).text_or_empty("path");
-    for (std::size_t slash = node_path.find('/'); slash != std::string_view::npos;
-         slash = node_path.find('/', slash + 1)) {
-      const auto link = links.find(node_path.substr(0, slash));
-      for (int n = 0; link != links.end() && n < link->second; ++n) {
-        storage.report().error(path, std::string(message), node_path);
+/// Links by a hash of their path that is made byte by byte, so that all the folders around a path are looked up in one
+/// walk along it.
+class LinkIndex {
+ public:
+  explicit LinkIndex(const std::unordered_map<std::string_view, int>& links) {
+    for (const auto& [path, count] : links) {
+      std::uint64_t hash = kStart;
+      for (const char c : path) hash = next(hash, c);
+      by_hash_[hash].emplace_back(path, count);
+    }
+  }
+
+  /// Calls `visit` with how many links each folder around `path` is.
+  template <typename Visit>
+  void visit_around(std::string_view path, Visit visit) const {
+    std::uint64_t hash = kStart;
+    for (std::size_t i = 0; i < path.size(); hash = next(hash, path[i++])) {
+      if (path[i] != '/') continue;
+      const auto found = by_hash_.find(hash);
+      if (found == by_hash_.end()) continue;
+      for (const auto& [link, count] : found->second) {
+        if (link == path.substr(0, i)) visit(count);
       }
     }
+  }
+
+ private:
+  static constexpr std::uint64_t kStart = 0xCBF29CE484222325;  // FNV-1a
+  static std::uint64_t next(std::uint64_t hash, char c) {
+    return (hash ^ static_cast<unsigned char>(c)) * std::uint64_t{0x100000001B3};
+  }
+
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::string_view, int>>> by_hash_;
+};
+
+/// Nothing may stand below a link of the same config: where it would land is not known.
+void check_below_links(const CheckedObject& storage, std::string_view list, std::string_view message,
+                       const LinkIndex& links) {
+  const Path list_path = storage.path().member(list);
+  for (std::size_t i = 0; i < storage.list(list).size() && !storage.report().is_full(); ++i) {
+    const Path path = list_path.item(i);
+    const std::string_view node_path = storage.item(list, i, path).text_or_empty("path");
+    links.visit_around(node_path, [&](int count) {
+      for (int n = 0; n < count && !storage.report().is_full(); ++n) {
+        storage.report().error(path, std::string(message), node_path);
+      }
+    });
   }
 }
 
@@ -56,7 +89,7 @@ void check_hard_link(const CheckedObject& link, const std::unordered_map<std::st
     target = simplified_path(around.empty() ? std::string(given) : fmt::format("{}/{}", around, given));
   }
   const auto directory = directories.find(target);
-  for (int n = 0; directory != directories.end() && n < directory->second; ++n) {
+  for (int n = 0; directory != directories.end() && n < directory->second && !link.report().is_full(); ++n) {
     link.report().error(link.path(), "hard link target is a directory", target);
   }
   for (const std::string_view owner : {"user", "group"}) {
@@ -127,6 +160,7 @@ std::string simplified_path(std::string_view path) {
 std::optional<std::string> path_problem(std::string_view path) {
   if (path.empty()) return "path not specified";
   if (!path.starts_with('/')) return "path not absolute";
+  if (path.size() > kMaxPathBytes) return fmt::format("path is longer than {} bytes", kMaxPathBytes);
   if (simplified_path(path) != path) return "path is not fully simplified";
   return std::nullopt;
 }
@@ -134,9 +168,10 @@ std::optional<std::string> path_problem(std::string_view path) {
 void check_storage(const CheckedObject& storage) {
   const auto links = paths_of(storage, "links");
   if (!links.empty()) {
-    check_below_links(storage, "directories", "directory path includes link in config", links);
-    check_below_links(storage, "files", "file path includes link in config", links);
-    check_below_links(storage, "links", "link path includes link in config", links);
+    const LinkIndex index(links);
+    check_below_links(storage, "directories", "directory path includes link in config", index);
+    check_below_links(storage, "files", "file path includes link in config", index);
+    check_below_links(storage, "links", "link path includes link in config", index);
     check_links(storage, paths_of(storage, "directories"));
   }
   check_filesystem_devices(storage);

@@ -39,6 +39,16 @@ void check_systemd(const CheckedObject& systemd) {
   std::unordered_map<std::string_view, std::size_t> units;
   const std::size_t count = systemd.list("units").size();
   for (std::size_t i = 0; i < count; ++i) units[systemd.item("units", i, systemd.path()).text_or_empty("name")] = i;
+  // A template is read once, however many instances it has.
+  std::unordered_map<std::size_t, bool> lacks_install;
+  const auto template_lacks_install = [&](std::size_t index) {
+    const auto [known, is_new] = lacks_install.try_emplace(index, false);
+    if (!is_new) return known->second;
+    const std::string_view contents = systemd.item("units", index, systemd.path()).text_or_empty("contents");
+    const auto text = parse_unit_text(contents);  // when it fails, the template's own check says so
+    known->second = !contents.empty() && text.ok() && !text->has_install_option;
+    return known->second;
+  };
   const Path list_path = systemd.path().member("units");
   for (std::size_t i = 0; i < count; ++i) {
     const Path path = list_path.item(i);
@@ -47,11 +57,7 @@ void check_systemd(const CheckedObject& systemd) {
     const std::string_view name = unit.text_or_empty("name");
     const std::string template_name = template_of(name);
     const auto found = template_name.empty() ? units.end() : units.find(template_name);
-    if (found == units.end()) continue;
-    const std::string_view contents = systemd.item("units", found->second, path).text_or_empty("contents");
-    if (contents.empty()) continue;
-    const auto text = parse_unit_text(contents);  // when it fails, the template's own check says so
-    if (text.ok() && !text->has_install_option) {
+    if (found != units.end() && template_lacks_install(found->second)) {
       unit.warn("contents",
                 fmt::format("template unit \"{}\" for \"{}\" doesn't have Install section", template_name, name));
     }

@@ -25,6 +25,10 @@ struct Checked {
   std::optional<Code> version_problem;  ///< kInvalidArgument: not a version at all; kUnsupported: not one we know
 };
 
+/// The JSON of a config in any form machines are given it: as it is, gzipped, or gzipped and in base64 (with line
+/// breaks or not). What decompresses to more than 64 MiB is kExhausted.
+Result<std::string> decode_config_bytes(std::string_view bytes);
+
 /// Judges a config as the `validate` program of coreos/ignition does (2.24.0 for spec 3, 0.35.0 for spec 2);
 /// docs/ignition-differences.md lists where the two part. Findings carry line and column.
 Checked check_text(std::string_view text);

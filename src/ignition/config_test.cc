@@ -23,16 +23,18 @@ TEST(Ignition, NamesTheMemberThatIsWrong) {
   };
   const Case cases[] = {
       {R"({})",
-       "parsing Ignition config failed: invalid version. Supported spec versions: 2.2,3.0,3.1,3.2,3.3,3.4,3.5: "
-       "ignition.version is ''"},
+       "ignition.version: parsing Ignition config failed: invalid version. Supported spec versions: "
+       "2.2,3.0,3.1,3.2,3.3,3.4,3.5: "
+       "''"},
       {R"({"ignition":{"version":3.5}})", "ignition.version: expected a string, found number"},
       {R"({"ignition":{"version":"3.6.0"}})",
-       "parsing Ignition config failed: unknown version. Supported spec versions: 2.2,3.0,3.1,3.2,3.3,3.4,3.5: "
-       "ignition.version is '3.6.0'"},
-      {R"({"ignition":{"version":"2.3.0"}})", "parsing Ignition config failed: unknown version"},
-      {R"({"ignition":{"version":"3.5.1"}})", "parsing Ignition config failed: unknown version"},
-      {R"({"ignition":{"version":"2.2.0-dev"}})", "parsing Ignition config failed: unknown version"},
-      {R"({"ignition":{"version":"21.0.0"}})", "parsing Ignition config failed: unknown version"},
+       "ignition.version: parsing Ignition config failed: unknown version. Supported spec versions: "
+       "2.2,3.0,3.1,3.2,3.3,3.4,3.5: "
+       "'3.6.0'"},
+      {R"({"ignition":{"version":"2.3.0"}})", "ignition.version: parsing Ignition config failed: unknown version"},
+      {R"({"ignition":{"version":"3.5.1"}})", "ignition.version: parsing Ignition config failed: unknown version"},
+      {R"({"ignition":{"version":"2.2.0-dev"}})", "ignition.version: parsing Ignition config failed: unknown version"},
+      {R"({"ignition":{"version":"21.0.0"}})", "ignition.version: parsing Ignition config failed: unknown version"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":{}}})", "storage.files: expected a list, found object"},
       {R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"etc/x"}]}})",
        "storage.files[0].path: path not absolute: 'etc/x'"},

@@ -1,5 +1,6 @@
 // From spec 3.2 down to spec 2.2. Unlike the library the Machine Config Operator uses, nothing is dropped silently.
 #include <algorithm>
+#include <unordered_set>
 
 #include "ignition/checks.h"
 #include "ignition/translate.h"
@@ -19,18 +20,6 @@ const json::Array& items_of(const json::Value& object, std::initializer_list<std
 
 bool says_nothing(const json::Value& value) {
   return (value.is_string() && value.get_string().empty()) || (value.is_bool() && !value.get_bool());
-}
-
-/// A name for a filesystem of spec 2, and the part of the tree that is written through it.
-struct NamedFilesystem {
-  std::string name;
-  std::string path;  ///< empty when nothing is written there
-};
-
-/// Whether `path` lies at or below `around`.
-bool lies_below(std::string_view path, std::string_view around) {
-  if (around == "/") return path.starts_with('/');
-  return path.starts_with(around) && (path.size() == around.size() || path[around.size()] == '/');
 }
 
 class LoweredConfig {
@@ -185,26 +174,36 @@ class LoweredConfig {
                [&](const json::Value& old, const std::string& where, json::Array& lowered) {
                  refuse_members(old, where, {"mountOptions"});
                  const std::string path = json::find_string(old, {"path"}).value_or("");
-                 filesystems_.push_back({path.empty() ? fmt::format("{}", ++nameless) : path, path});
+                 const std::string name = path.empty() ? fmt::format("{}", ++nameless) : path;
+                 if (!path.empty()) mount_points_.insert(path);
                  json::Object mount;
                  copy_all(old, mount, {"label", "options", "uuid"});
                  copy_telling(old, mount, {"device", "format", "wipeFilesystem"});
-                 lowered.push_back(json::Object{{"name", filesystems_.back().name}, {"mount", std::move(mount)}});
+                 lowered.push_back(json::Object{{"name", name}, {"mount", std::move(mount)}});
                });
+  }
+
+  /// The innermost one at or around `path`; empty when there is none.
+  std::string_view mount_point_of(std::string_view path) const {
+    for (std::string_view around = path; !mount_points_.empty() && !around.empty();) {
+      if (mount_points_.contains(std::string(around))) return around;
+      const std::size_t slash = around.rfind('/');
+      if (around == "/" || slash == std::string_view::npos) break;
+      around = around.substr(0, std::max<std::size_t>(slash, 1));
+    }
+    return {};
   }
 
   json::Object lower_node(const json::Value& old) {
     std::string path = json::find_string(old, {"path"}).value_or("");
-    const NamedFilesystem* closest = nullptr;
-    for (const NamedFilesystem& filesystem : filesystems_) {
-      const bool deeper = closest == nullptr || filesystem.path.size() > closest->path.size();
-      if (!filesystem.path.empty() && deeper && lies_below(path, filesystem.path)) closest = &filesystem;
-    }
-    if (closest != nullptr && closest->path != "/") {
-      path.erase(0, closest->path.size());
+    std::string filesystem(mount_point_of(path));
+    if (filesystem.empty()) {
+      filesystem = "root";
+    } else if (filesystem != "/") {
+      path.erase(0, filesystem.size());
       if (path.empty()) path = "/";
     }
-    json::Object node{{"filesystem", closest == nullptr ? std::string("root") : closest->name}, {"path", path}};
+    json::Object node{{"filesystem", filesystem}, {"path", path}};
     copy_all(old, node, {"overwrite"});
     for (const std::string_view owner : {"user", "group"}) {
       const json::Value* given = json::find(old, {owner});
@@ -288,7 +287,7 @@ class LoweredConfig {
 
   const json::Value& old_;
   json::Value made_{json::Object()};
-  std::vector<NamedFilesystem> filesystems_;
+  std::unordered_set<std::string> mount_points_;
   std::vector<std::string> lost_;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "codec/base64.h"
 #include "codec/compress.h"
 #include "codec/data_url.h"
 #include "ignition/config.h"
@@ -10,12 +11,16 @@ namespace strake::ignition {
 
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 64u << 20;  // decoded; keeps a gzip bomb in a data URL small
+constexpr std::size_t kMaxFileBytes = 64u << 20;    // decoded; keeps a gzip bomb in a data URL small
+constexpr std::size_t kMaxFilesBytes = 512u << 20;  // decoded, of all files of a config: many small bombs
+constexpr std::size_t kMaxConfigBytes = 64u << 20;
+
 Error member_error(const std::string& where, std::string_view what) {
   return error(Code::kInvalidArgument, "{}: {}", where, what);
 }
 
-Result<std::string> decode_source(std::string_view source, std::string_view compression, const std::string& where) {
+Result<std::string> decode_source(std::string_view source, std::string_view compression, const std::string& where,
+                                  std::size_t& budget) {
   if (source.empty()) return std::string();
   if (!source.starts_with("data:")) {
     return error(Code::kUnsupported, "{}: only data URLs can be applied to a running node, found '{}'", where,
@@ -23,7 +28,9 @@ Result<std::string> decode_source(std::string_view source, std::string_view comp
   }
   STRAKE_TRY_CONTEXT(codec::DataUrl url, codec::parse_data_url(source), "{}", where);
   if (compression == "gzip") {
-    return codec::gunzip(url.data, kMaxFileBytes).context("{}", where);
+    STRAKE_TRY_CONTEXT(url.data, codec::gunzip(url.data, std::min(kMaxFileBytes, budget)), "{}", where);
+    budget -= url.data.size();
+    return std::move(url.data);
   }
   if (!compression.empty()) return member_error(where, fmt::format("unknown compression '{}'", compression));
   return url.data;
@@ -46,6 +53,7 @@ Status check_paths(const json::Value& config) {
 Status check_files(const json::Value& config) {
   const json::Value* files = json::find(config, {"storage", "files"});
   if (files == nullptr) return {};
+  std::size_t budget = kMaxFilesBytes;
   for (std::size_t i = 0; i < files->get_array().size(); ++i) {
     const json::Value& file = files->get_array()[i];
     const std::string source = json::find_string(file, {"contents", "source"}).value_or("");
@@ -53,7 +61,8 @@ Status check_files(const json::Value& config) {
     const std::string where =
         fmt::format("storage.files[{}] ({}).contents.source", i, json::find_string(file, {"path"}).value_or(""));
     const std::string compression = json::find_string(file, {"contents", "compression"}).value_or("");
-    if (auto decoded = decode_source(source, compression, where); !decoded.ok()) return std::move(decoded).error();
+    if (auto decoded = decode_source(source, compression, where, budget); !decoded.ok())
+      return std::move(decoded).error();
   }
   return {};
 }
@@ -102,13 +111,25 @@ void normalise(json::Value& config) {
   config = std::move(kept);
 }
 
+Result<std::string> decode_config_bytes(std::string_view bytes) {
+  constexpr std::string_view kGzipMagic = "\x1F\x8B";
+  constexpr std::string_view kGzipMagicInBase64 = "H4sI";
+  if (bytes.starts_with(kGzipMagic)) return codec::gunzip(bytes, kMaxConfigBytes).context("gzipped config");
+  const std::size_t start = std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size());
+  if (!bytes.substr(start).starts_with(kGzipMagicInBase64)) return std::string(bytes);
+  std::string text(bytes.substr(start));
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+  STRAKE_TRY_CONTEXT(const std::string packed, codec::decode_base64(text), "config in base64");
+  return codec::gunzip(packed, kMaxConfigBytes).context("gzipped config in base64");
+}
+
 Result<json::Value> parse(const json::Value& config) {
   Checked checked = check(config);
   const auto& findings = checked.report.findings;
   const auto first = std::ranges::find(findings, Severity::kError, &Finding::severity);
   if (checked.version_problem) {
     return error(*checked.version_problem,
-                 "parsing Ignition config failed: {} version. Supported spec versions: {}: ignition.version is '{}'",
+                 "ignition.version: parsing Ignition config failed: {} version. Supported spec versions: {}: '{}'",
                  *checked.version_problem == Code::kUnsupported ? "unknown" : "invalid", supported_versions(),
                  first->found);
   }
@@ -124,6 +145,7 @@ Result<std::vector<FileEntry>> files_of(const json::Value& config) {
   std::vector<FileEntry> entries;
   const json::Value* files = json::find(config, {"storage", "files"});
   if (files == nullptr || !files->is_array()) return entries;
+  std::size_t budget = kMaxFilesBytes;
   for (const json::Value& file : files->get_array()) {
     FileEntry entry;
     entry.path = json::find_string(file, {"path"}).value_or("");
@@ -132,7 +154,7 @@ Result<std::vector<FileEntry>> files_of(const json::Value& config) {
     }
     STRAKE_TRY(entry.contents, decode_source(json::find_string(file, {"contents", "source"}).value_or(""),
                                              json::find_string(file, {"contents", "compression"}).value_or(""),
-                                             fmt::format("file {}", entry.path)));
+                                             fmt::format("file {}", entry.path), budget));
     entry.mode = static_cast<std::uint32_t>(json::find_int(file, {"mode"}).value_or(0644));
     entry.user_id = json::find_int(file, {"user", "id"});
     entry.group_id = json::find_int(file, {"group", "id"});

@@ -63,6 +63,13 @@ void Report::warn_key(const Path& path, std::string message) {
 }
 
 void Report::add(Severity severity, const Path& path, std::string message, std::string_view found, bool at_key) {
+  std::size_t& count = severity == Severity::kError ? errors_ : warnings_;
+  if (count > kMaxFindings) return;
+  if (++count > kMaxFindings) {
+    findings.push_back(
+        {severity, {}, fmt::format("more than {}; the others are not listed", kMaxFindings), "", false, {}});
+    return;
+  }
   std::string shown(found.substr(0, kMaxShownBytes));
   if (found.size() > kMaxShownBytes) shown += "...";
   findings.push_back({severity, path.steps(), std::move(message), std::move(shown), at_key, std::nullopt});

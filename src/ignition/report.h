@@ -48,9 +48,14 @@ class Path {
 
 class Report {
  public:
+  /// The first errors and the first warnings; of a config that consists of mistakes not every one is kept.
+  static constexpr std::size_t kMaxFindings = 1000;
   std::vector<Finding> findings;
 
   bool is_fatal() const;
+
+  /// No further error will be kept, so looking for more is idle.
+  bool is_full() const { return errors_ > kMaxFindings; }
   void error(const Path& path, std::string message, std::string_view found = {});
   void warn(const Path& path, std::string message, std::string_view found = {});
   void warn_key(const Path& path, std::string message);
@@ -60,6 +65,9 @@ class Report {
 
  private:
   void add(Severity severity, const Path& path, std::string message, std::string_view found, bool at_key);
+
+  std::size_t errors_ = 0;
+  std::size_t warnings_ = 0;
 };
 
 }  // namespace strake::ignition

@@ -255,5 +255,37 @@ TEST(IgnitionJudge2, AgreesOnGeneratedConfigs) {
   for (const auto& [message, count] : messages) std::printf("%6d  %s\n", count, message.c_str());
 }
 
+/// The second table of docs/ignition-differences.md. A row that no longer holds must leave the table.
+TEST(IgnitionJudge2, DiffersWhereTheTableSays) {
+  const auto programs = judge_programs();
+  ASSERT_TRUE(programs.ok()) << programs.error().to_string();
+  struct Row {
+    std::string_view name;
+    std::string config;
+    bool they_accept;
+  };
+  const auto of_version = [](std::string_view version, std::string_view rest) {
+    return fmt::format(R"({{"ignition":{{"version":"{}"}}{}}})", version, rest);
+  };
+  const Row rows[] = {
+      {"2.3", of_version("2.3.0", ""), true},
+      {"2.4", of_version("2.4.0", ""), true},
+      {"2.5", of_version("2.5.0-experimental", ""), true},
+      {"1", R"({"ignitionVersion":1})", true},
+      {"a user name",
+       of_version("2.0.0",
+                  R"(,"storage":{"files":[{"filesystem":"root","path":"/a","contents":{"source":"http://u@h/"}}]})"),
+       false},
+      {"a large number",
+       of_version("2.0.0", R"(,"storage":{"disks":[{"device":"/a","partitions":[{"size":9223372036854775808}]}]})"),
+       true},
+      {"a key twice", of_version("2.2.0", R"(,"storage":{},"storage":{})"), true},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(program_accepts(*programs / "ignition2-validate", row.config), row.they_accept) << row.name;
+    EXPECT_EQ(ignition::check_text(row.config).report.is_fatal(), row.they_accept) << row.name;
+  }
+}
+
 }  // namespace
 }  // namespace strake::test
