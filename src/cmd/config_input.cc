@@ -1,18 +1,16 @@
 #include "cmd/config_input.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "api/kinds.h"
-#include "base/fd.h"
+#include "cmd/text_io.h"
 #include "codec/yaml.h"
 
 namespace strake::cmd {
 
 namespace {
 
-constexpr std::string_view kStandardInputPath = "-";
 constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
 
 bool has_config_suffix(const std::filesystem::path& path) {
@@ -117,29 +115,6 @@ Status append_all(kube::KubeApi& api, const kube::Resource& resource, std::vecto
 }
 
 }  // namespace
-
-std::string shown_path(std::string_view path) {
-  return path == kStandardInputPath ? "standard input" : std::string(path);
-}
-
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-void warn(std::string_view text) {
-  std::fprintf(stderr, "strake: warning: %.*s\n", static_cast<int>(text.size()), text.data());
-}
-
-Result<std::string> read_text_input(const std::string& path, std::size_t max_bytes) {
-  if (path != kStandardInputPath) return read_file(path, max_bytes);
-  std::string text;
-  char buffer[65536];
-  for (std::size_t got = sizeof buffer; got == sizeof buffer && text.size() <= max_bytes;) {
-    got = std::fread(buffer, 1, sizeof buffer, stdin);
-    text.append(buffer, got);
-  }
-  if (std::ferror(stdin) != 0) return error(Code::kIo, "cannot read standard input");
-  if (text.size() > max_bytes) return error(Code::kExhausted, "standard input holds more than {} bytes", max_bytes);
-  return text;
-}
 
 Result<ConfigFiles> read_config_files(const std::string& path) {
   ConfigFiles files;

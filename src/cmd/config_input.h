@@ -32,15 +32,4 @@ Result<ConfigFiles> read_config_files(const std::string& path);
 /// Everything a render of the cluster's pools reads.
 Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call);
 
-/// The whole of a file, or of standard input for "-"; kExhausted above the limit.
-Result<std::string> read_text_input(const std::string& path, std::size_t max_bytes);
-
-/// What a file is called in messages: "standard input" for "-".
-std::string shown_path(std::string_view path);
-
-void print(std::string_view text);
-
-/// "strake: warning: ..." on stderr, so that it does not mix with the result.
-void warn(std::string_view text);
-
 }  // namespace strake::cmd

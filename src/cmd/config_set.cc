@@ -2,6 +2,7 @@
 
 #include "cmd/config_input.h"
 #include "cmd/connection.h"
+#include "cmd/text_io.h"
 #include "oci/layout.h"
 #include "release/payload.h"
 #include "release/sample.h"

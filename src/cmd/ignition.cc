@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/fd.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
+#include "cmd/text_io.h"
 #include "ignition/config.h"
 
 namespace strake::cmd {
@@ -11,7 +11,6 @@ namespace strake::cmd {
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
-constexpr std::string_view kStandardInput = "-";
 
 constexpr ArgumentSpec kConfigFiles[] = {
     {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true}};
@@ -22,35 +21,16 @@ constexpr OptionSpec kShowOptions[] = {kOutputOption};
 constexpr OptionSpec kConvertOptions[] = {
     {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
 
-std::string shown_name(std::string_view file) { return file == kStandardInput ? "standard input" : std::string(file); }
-
-Result<std::string> read_bytes(const std::string& file) {
-  if (file != kStandardInput) return read_file(file, kMaxConfigBytes);
-  std::string text;
-  char buffer[65536];
-  for (std::size_t got = sizeof buffer; got == sizeof buffer && text.size() <= kMaxConfigBytes;) {
-    got = std::fread(buffer, 1, sizeof buffer, stdin);
-    text.append(buffer, got);
-  }
-  if (std::ferror(stdin) != 0) return error(Code::kIo, "cannot read standard input");
-  if (text.size() > kMaxConfigBytes) {
-    return error(Code::kExhausted, "standard input holds more than {} bytes", kMaxConfigBytes);
-  }
-  return text;
-}
-
 Result<std::string> read_config(const std::string& file) {
-  STRAKE_TRY(const std::string bytes, read_bytes(file));
-  return ignition::decode_config_bytes(bytes).context("{}", shown_name(file));
+  STRAKE_TRY(const std::string bytes, read_text_input(file, kMaxConfigBytes));
+  return ignition::decode_config_bytes(bytes).context("{}", shown_path(file));
 }
-
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 /// "FILE:3:9: error: storage.files[2].path: path not absolute: 'etc/x'", the form editors jump to.
 std::string finding_line(std::string_view file, const ignition::Finding& finding) {
   const std::string place =
       finding.position ? fmt::format(":{}:{}", finding.position->line, finding.position->column) : "";
-  return fmt::format("{}{}: {}: {}\n", shown_name(file), place, ignition::to_string(finding.severity),
+  return fmt::format("{}{}: {}: {}\n", shown_path(file), place, ignition::to_string(finding.severity),
                      finding.to_string());
 }
 
@@ -73,7 +53,7 @@ Result<ignition::Checked> read_valid_config(const std::string& file) {
   for (const ignition::Finding& finding : checked.report.findings) {
     std::fputs(finding_line(file, finding).c_str(), stderr);
   }
-  return error(Code::kInvalidArgument, "{} is not a valid Ignition config", shown_name(file));
+  return error(Code::kInvalidArgument, "{} is not a valid Ignition config", shown_path(file));
 }
 
 Result<int> run_ignition_validate(const Invocation& invocation) {
@@ -95,7 +75,7 @@ Result<int> run_ignition_validate(const Invocation& invocation) {
       }
     }
     results.push_back(json::Object{{"file", file}, {"valid", fine}, {"findings", std::move(list)}});
-    if (fine && !as_json) print(fmt::format("{}: valid, spec {}\n", shown_name(file), to_string(checked.version)));
+    if (fine && !as_json) print(fmt::format("{}: valid, spec {}\n", shown_path(file), to_string(checked.version)));
   }
   if (as_json) print(json::write_pretty(results));
   return all_fine ? kExitOk : kExitError;
@@ -162,7 +142,7 @@ Result<int> run_ignition_convert(const Invocation& invocation) {
   STRAKE_TRY_CONTEXT(const ignition::SpecVersion to, ignition::parse_spec_version(full), "--to '{}'", wanted);
   const std::string& file = invocation.value("FILE");
   STRAKE_TRY(const ignition::Checked checked, read_valid_config(file));
-  STRAKE_TRY_CONTEXT(const json::Value converted, ignition::convert(checked.config, to), "{}", shown_name(file));
+  STRAKE_TRY_CONTEXT(const json::Value converted, ignition::convert(checked.config, to), "{}", shown_path(file));
   print(json::write_pretty(converted));
   return kExitOk;
 }
@@ -171,7 +151,7 @@ Result<int> run_ignition_merge(const Invocation& invocation) {
   json::Value merged = ignition::empty_config();
   for (const std::string& file : invocation.list("FILE")) {
     STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
-    STRAKE_TRY_CONTEXT(const json::Value config, ignition::parse(checked.config), "{}", shown_name(file));
+    STRAKE_TRY_CONTEXT(const json::Value config, ignition::parse(checked.config), "{}", shown_path(file));
     merged = ignition::merge(merged, config);
   }
   print(json::write_pretty(merged));

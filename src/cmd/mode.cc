@@ -8,6 +8,7 @@
 #include "cmd/config_input.h"
 #include "cmd/connection.h"
 #include "cmd/sample_job.h"
+#include "cmd/text_io.h"
 #include "kube/patch.h"
 
 namespace strake::cmd {

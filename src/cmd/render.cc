@@ -5,6 +5,7 @@
 #include "cmd/config_input.h"
 #include "cmd/config_set.h"
 #include "cmd/connection.h"
+#include "cmd/text_io.h"
 #include "cmd/version.h"
 #include "codec/yaml.h"
 #include "machineconfig/rendered_size.h"

@@ -7,27 +7,13 @@
 
 #include "base/fd.h"
 #include "base/subprocess.h"
-#include "support/places.h"
+#include "support/strake_command.h"
 #include "support/temp_dir.h"
 
 namespace strake::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-Command strake_command(std::vector<std::string> arguments) {
-  Command command;
-  command.argv = {strake_program().string()};
-  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  command.timeout = 120s;
-  return command;
-}
-
-ProcessOutput run_strake(std::vector<std::string> arguments) {
-  auto output = run(strake_command(std::move(arguments)));
-  EXPECT_TRUE(output.ok()) << (output.ok() ? "" : output.error().to_string());
-  return output.ok() ? *std::move(output) : ProcessOutput{};
-}
 
 std::vector<std::string> once(const TempDir& state) {
   return {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes", "6", "--once"};

@@ -1,0 +1,157 @@
+#include "machineconfig/lint.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "api/machine_config.h"
+#include "machineconfig/provenance.h"
+#include "machineconfig/rendered_size.h"
+#include "machineconfig/select.h"
+#include "machineconfig/validate.h"
+
+namespace strake::machineconfig {
+
+namespace {
+
+using ignition::Severity;
+
+bool is_rendered_config(const kube::Object& config) { return config.name().starts_with(api::kRenderedPrefix); }
+
+const Contribution* winner_of(const Provenance::Contributions& contributions, std::string_view member) {
+  const auto found = std::ranges::find_if(contributions, [&](const Contribution& contribution) {
+    return std::ranges::find(contribution.in_effect, member) != contribution.in_effect.end();
+  });
+  return found == contributions.end() ? nullptr : &*found;
+}
+
+class SetLinter {
+ public:
+  explicit SetLinter(const ConfigSet& set) : set_(set) {}
+
+  std::vector<LintFinding> run() {
+    for (const kube::ObjectPtr& config : set_.configs) {
+      if (!is_rendered_config(*config)) lint_alone(*config);
+    }
+    for (const kube::ObjectPtr& pool : pools_of(set_)) lint_pool(pool);
+    for (const kube::ObjectPtr& config : set_.configs) {
+      if (is_rendered_config(*config)) continue;
+      if (!taken_.contains(config->name())) {
+        warn(lint_rule::kNoPool, config->name(), "", "no pool takes it: its labels match no machineConfigSelector");
+      } else if (!effective_.contains(config->name()) && spoken_.contains(config->name())) {
+        warn(lint_rule::kNoEffect, config->name(), "", "other MachineConfigs override everything it sets");
+      }
+    }
+    std::ranges::stable_sort(findings_, {}, [](const LintFinding& finding) {
+      return std::tuple(finding.severity != Severity::kError, std::string_view(finding.config),
+                        std::string_view(finding.pool));
+    });
+    return std::move(findings_);
+  }
+
+ private:
+  void warn(std::string_view rule, const std::string& config, const std::string& pool, std::string message) {
+    findings_.push_back({Severity::kWarning, rule, config, pool, std::move(message)});
+  }
+
+  void lint_alone(const kube::Object& config) {
+    for (const Problem& problem : find_problems(config)) {
+      const bool is_error = problem.severity == Severity::kError;
+      findings_.push_back({problem.severity, is_error ? lint_rule::kInvalid : lint_rule::kSuspicious, config.name(), "",
+                           problem.to_string()});
+      if (is_error) invalid_.insert(config.name());
+    }
+    const std::string image = api::MachineConfigView(config.json()).os_image_url();
+    if (!image.empty() && image.find("@sha256:") == std::string::npos) {
+      warn(lint_rule::kImageByTag, config.name(), "",
+           fmt::format("spec.osImageURL: {} names a tag; what it stands for may change unseen, use @sha256:", image));
+    }
+  }
+
+  void lint_pool(const kube::ObjectPtr& pool) {
+    const RenderInput input = render_input(set_, pool);
+    const auto selected = select_configs(*pool, input.configs);
+    if (selected.ok()) {
+      for (const kube::ObjectPtr& config : *selected) taken_.insert(config->name());
+    }
+    const auto plan = render_pool(input);
+    if (!plan.ok()) {
+      // What is wrong with one MachineConfig alone was said already.
+      const bool said = selected.ok() && std::ranges::any_of(*selected, [&](const kube::ObjectPtr& config) {
+                          return invalid_.contains(config->name());
+                        });
+      if (!said) {
+        findings_.push_back({Severity::kError, lint_rule::kUnrenderable, "", pool->name(), plan.error().to_string()});
+      }
+      for (const kube::ObjectPtr& config : selected.ok() ? *selected : std::vector<kube::ObjectPtr>{}) {
+        effective_.insert(config->name());  // nobody can tell
+      }
+      return;
+    }
+    if (plan->size_bytes > kLargeRenderedBytes) {
+      warn(lint_rule::kLarge, "", pool->name(),
+           fmt::format("the rendered config has {} bytes of the {} that API servers take", plan->size_bytes,
+                       kMaxRenderedBytes));
+    }
+    if (const auto provenance = trace_pool(input); provenance.ok()) lint_merge(*provenance, pool->name());
+  }
+
+  void lint_merge(const Provenance& provenance, const std::string& pool) {
+    for (const auto& [subject, contributions] : provenance.subjects()) {
+      for (const Contribution& contribution : contributions) {
+        spoken_.insert(contribution.source);
+        if (contribution.wins()) effective_.insert(contribution.source);
+      }
+      if (subject.kind == SubjectKind::kFile) lint_file(subject, contributions, pool);
+      if (subject.kind == SubjectKind::kKernelArgument || subject.kind == SubjectKind::kExtension) {
+        lint_repeated(subject, contributions, pool);
+      }
+    }
+  }
+
+  /// The merge keeps what the overriding fragment does not set, whether or not it still fits.
+  void lint_file(const Subject& subject, const Provenance::Contributions& contributions, const std::string& pool) {
+    const Contribution* source = winner_of(contributions, "contents.source");
+    const Contribution* hash = winner_of(contributions, "contents.verification.hash");
+    if (source != nullptr && hash != nullptr && source != hash) {
+      warn(lint_rule::kStaleHash, source->source, pool,
+           fmt::format("{}: its contents replace those of {}, whose verification.hash stays in effect; set the hash of "
+                       "the new contents",
+                       subject.to_string(), hash->source));
+    }
+    const bool is_in_effect = std::ranges::any_of(contributions, &Contribution::wins);
+    if (source == nullptr && is_in_effect && winner_of(contributions, "overwrite") == nullptr) {
+      warn(lint_rule::kNoContents, contributions.back().source, pool,
+           fmt::format("{}: it has no contents and gets overwrite: true, which nodes refuse; set contents or "
+                       "overwrite: false",
+                       subject.to_string()));
+    }
+  }
+
+  void lint_repeated(const Subject& subject, const Provenance::Contributions& contributions, const std::string& pool) {
+    if (contributions.size() < 2) return;
+    warn(lint_rule::kRepeatedItem, contributions.back().source, pool,
+         fmt::format("{}: {} sets it already, and it is not removed twice", subject.to_string(),
+                     contributions.front().source));
+  }
+
+  const ConfigSet& set_;
+  std::vector<LintFinding> findings_;
+  std::set<std::string> invalid_;    ///< MachineConfigs with an error of their own
+  std::set<std::string> taken_;      ///< by a pool
+  std::set<std::string> spoken_;     ///< they set something
+  std::set<std::string> effective_;  ///< something of theirs is in a rendered config
+};
+
+}  // namespace
+
+std::vector<std::string_view> lint_rules() {
+  using namespace lint_rule;
+  return {kInvalid,   kSuspicious, kUnrenderable, kNoPool,     kNoEffect,
+          kStaleHash, kNoContents, kRepeatedItem, kImageByTag, kLarge};
+}
+
+std::vector<LintFinding> lint_configs(const ConfigSet& set) { return SetLinter(set).run(); }
+
+}  // namespace strake::machineconfig

@@ -1,0 +1,259 @@
+// render, diff, explain and config lint as a user runs them: on files, on standard input, on a cluster of `strake up`.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/fd.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+#include "support/strake_command.h"
+#include "support/temp_dir.h"
+
+namespace strake::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string config(const std::string& name, const std::string& role, const std::string& spec) {
+  return fmt::format(R"(---
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: {}
+  labels:
+    machineconfiguration.openshift.io/role: {}
+spec: {}
+)",
+                     name, role, spec);
+}
+
+std::string file_config(const std::string& name, const std::string& role, const std::string& path,
+                        const std::string& contents, const std::string& more = "") {
+  return config(name, role,
+                fmt::format(R"({{"config":{{"ignition":{{"version":"3.2.0"}},"storage":{{"files":[{{"path":"{}",)"
+                            R"("contents":{{"source":"data:,{}"}}{}}}]}}}}}})",
+                            path, contents, more));
+}
+
+struct ConfigCommandsTest : testing::Test {
+  std::filesystem::path write(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = directory_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  /// A worker pool and an infra pool that overrides one of its files.
+  std::string sample() {
+    write("sample/10-worker.yaml",
+          file_config("50-worker", "worker", "/etc/chrony.conf", "server%20a%0A", R"(,"mode":420)"));
+    write("sample/20-infra.yaml", file_config("50-infra", "infra", "/etc/chrony.conf", "server%20b%0A"));
+    write("sample/notes.txt", "not YAML: [");
+    return (directory_ / "sample").string();
+  }
+
+  static json::Value json_of(const ProcessOutput& output) {
+    auto value = json::parse(output.stdout_bytes);
+    EXPECT_TRUE(value.ok()) << output.stdout_bytes << output.stderr_bytes;
+    return value.ok() ? *std::move(value) : json::Object{};
+  }
+
+  TempDir directory_;
+};
+
+TEST_F(ConfigCommandsTest, RenderGivesTheNamesOfEveryPool) {
+  const ProcessOutput names = run_strake({"render", "-f", sample(), "-o", "name", "--os-image", "img"});
+  EXPECT_EQ(names.exit.exit_code, 0) << names.stderr_bytes;
+  EXPECT_EQ(names.stderr_bytes, "");
+  const ProcessOutput infra =
+      run_strake({"render", "-f", sample(), "-o", "json", "--os-image", "img", "--pool", "infra"});
+  const json::Value rendered = json_of(infra);
+  EXPECT_EQ(names.stdout_bytes.find(*json::find_string(rendered, {"metadata", "name"}) + "\nrendered-worker-"), 0u)
+      << names.stdout_bytes;
+  const json::Value& file = json::find(rendered, {"spec", "config", "storage", "files"})->get_array().at(0);
+  EXPECT_EQ(json::find_string(file, {"contents", "source"}), "data:,server%20b%0A");
+  EXPECT_EQ(json::find_int(file, {"mode"}), 420) << "the mode of the worker's file stays";
+}
+
+TEST_F(ConfigCommandsTest, RenderOfAPlatformVectorHasThePlatformsName) {
+  // Hash vector V1: everything empty.
+  const ProcessOutput output = run_strake({"render", "-f", "-", "-o", "name"}, config("00-worker", "worker", "{}"));
+  EXPECT_EQ(output.stdout_bytes, "rendered-worker-6da92b29d98fcd722bbf117520c22ee4\n");
+  EXPECT_NE(output.stderr_bytes.find("no OS image"), std::string::npos) << "without an image it warns";
+}
+
+TEST_F(ConfigCommandsTest, RenderWritesOneFileAPoolThatReadsBackTheSame) {
+  const std::filesystem::path out = directory_ / "out";
+  const ProcessOutput output = run_strake({"render", "-f", sample(), "-o", "dir=" + out.string(), "--os-image", "img"});
+  ASSERT_EQ(output.exit.exit_code, 0) << output.stderr_bytes;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    const auto written = yaml::parse(*read_file(entry.path(), 1 << 20));
+    ASSERT_TRUE(written.ok());
+    EXPECT_EQ(*json::find_string(*written, {"metadata", "name"}) + ".yaml", entry.path().filename().string());
+    ++files;
+  }
+  EXPECT_EQ(files, 2u);
+  // What was rendered differs from what it was rendered from in nothing.
+  EXPECT_EQ(run_strake({"diff", sample(), sample(), "--os-image", "img"}).exit.exit_code, 0);
+}
+
+TEST_F(ConfigCommandsTest, InputThatCannotBeRenderedIsNamedWithFileObjectAndField) {
+  const auto refused = [&](const std::string& text, const std::string& expected) {
+    const ProcessOutput output = run_strake({"render", "-f", write("bad/bad.yaml", text).parent_path().string()});
+    EXPECT_EQ(output.exit.exit_code, 1) << text;
+    EXPECT_NE(output.stderr_bytes.find(expected), std::string::npos) << output.stderr_bytes;
+  };
+  refused("a: [1\n", "bad.yaml: line 2, column 1");
+  refused("- 1\n", "bad.yaml:1: the document is not an object");
+  refused("kind: ConfigMap\napiVersion: v1\n", "holds no MachineConfig");
+  refused(config("50-a", "worker", "{}") + config("50-a", "worker", "{}"), "MachineConfig 50-a is there twice: ");
+  refused(config("50-a", "worker", R"({"kernelType":"fast"})"), "MachineConfig 50-a: spec.kernelType");
+  refused(file_config("50-a", "worker", "etc/x", ""), "MachineConfig 50-a: spec.config: storage.files[0].path");
+  refused(config("50-a", "worker", R"({"config":{"ignition":{"version":"9.0.0"}}})"),
+          "MachineConfig 50-a: spec.config");
+  EXPECT_EQ(run_strake({"render", "-f", (directory_ / "nowhere").string()}).exit.exit_code, 1);
+  EXPECT_EQ(run_strake({"render", "-f", sample(), "-o", "xml"}).exit.exit_code, 1);
+  const ProcessOutput pool = run_strake({"render", "-f", sample(), "--pool", "gpu"});
+  EXPECT_NE(pool.stderr_bytes.find("there is no pool 'gpu'; known are infra, worker"), std::string::npos);
+}
+
+TEST_F(ConfigCommandsTest, AConfigTooLargeForTheApiIsRefusedUnlessAskedFor) {
+  const std::string file =
+      write("big.yaml", file_config("50-big", "worker", "/etc/big", std::string(1'600'000, 'x'))).string();
+  const ProcessOutput refused = run_strake({"render", "-f", file, "-o", "name"});
+  EXPECT_EQ(refused.exit.exit_code, 1);
+  EXPECT_NE(refused.stderr_bytes.find("/etc/big"), std::string::npos) << refused.stderr_bytes;
+  EXPECT_EQ(run_strake({"render", "-f", file, "-o", "name", "--no-size-limit"}).exit.exit_code, 0);
+}
+
+TEST_F(ConfigCommandsTest, ExplainNamesWinnersAndLosers) {
+  const ProcessOutput output = run_strake({"explain", "infra", "/etc/chrony.conf", "-f", sample(), "-o", "json"});
+  ASSERT_EQ(output.exit.exit_code, 0) << output.stderr_bytes;
+  const json::Value explained = json_of(output);
+  const json::Array& subjects = json::find(explained, {"subjects"})->get_array();
+  ASSERT_EQ(subjects.size(), 1u);
+  EXPECT_EQ(json::write(*json::find(subjects.at(0), {"contributions"})),
+            R"([{"source":"50-worker","wins":true,"sets":["contents.source","mode"],"inEffect":["mode"]},)"
+            R"({"source":"50-infra","wins":true,"sets":["contents.source"],"inEffect":["contents.source"]}])");
+  const ProcessOutput text = run_strake({"explain", "infra", "/etc/chrony.conf", "-f", sample()});
+  EXPECT_NE(text.stdout_bytes.find("in effect: mode; loses contents.source"), std::string::npos) << text.stdout_bytes;
+  const ProcessOutput unknown = run_strake({"explain", "infra", "/etc/other", "-f", sample()});
+  EXPECT_EQ(unknown.exit.exit_code, 3) << "absent";
+  EXPECT_NE(unknown.stderr_bytes.find("comes with the OS image"), std::string::npos);
+  EXPECT_EQ(run_strake({"explain", "gpu", "/etc/other", "-f", sample()}).exit.exit_code, 1);
+}
+
+TEST_F(ConfigCommandsTest, LintFindsNothingOrNamesThePlace) {
+  EXPECT_EQ(run_strake({"config", "lint", "-f", sample()}).exit.exit_code, 0);
+  const std::string bad = write("lint/bad.yaml", config("50-a", "worker", R"({"kernelType":"fast"})")).string();
+  const ProcessOutput found = run_strake({"config", "lint", "-f", bad});
+  EXPECT_EQ(found.exit.exit_code, 2);
+  EXPECT_EQ(found.stdout_bytes.find(bad + ":2: error: MachineConfig 50-a: spec.kernelType"), 0u) << found.stdout_bytes;
+  EXPECT_EQ(run_strake({"config", "lint", "-f", bad, "--ignore", "invalid"}).exit.exit_code, 0);
+  const ProcessOutput no_rule = run_strake({"config", "lint", "-f", bad, "--ignore", "everything"});
+  EXPECT_EQ(no_rule.exit.exit_code, 1);
+  EXPECT_NE(no_rule.stderr_bytes.find("there is no rule 'everything'"), std::string::npos);
+  const json::Value findings = json_of(run_strake({"config", "lint", "-f", bad, "-o", "json"}));
+  EXPECT_EQ(json::find_string(json::find(findings, {"findings"})->get_array().at(0), {"rule"}), "invalid");
+  EXPECT_EQ(run_strake({"config", "lint", "-f", (directory_ / "nowhere").string()}).exit.exit_code, 1);
+}
+
+TEST_F(ConfigCommandsTest, DiffSaysWhatChangesWhoDidItAndWhatItCosts) {
+  const std::string added =
+      write("added.yaml", file_config("60-site", "worker", "/etc/containers/policy.json", "%7B%7D")).string();
+  const ProcessOutput output =
+      run_strake({"diff", sample(), "--with", added, "--os-image", "img", "--pool", "worker", "-o", "json"});
+  EXPECT_EQ(output.exit.exit_code, 2) << output.stderr_bytes;
+  const json::Value diff = json_of(output);
+  EXPECT_EQ(json::find_bool(diff, {"reconcilable"}), true);
+  EXPECT_EQ(json::find_string(diff, {"class"}), "reload");
+  EXPECT_EQ(json::find_bool(diff, {"drain"}), false);
+  EXPECT_EQ(json::write(*json::find(diff, {"actions"})), R"(["Reload crio.service"])");
+  EXPECT_EQ(json::write(*json::find(diff, {"changedFiles"})), R"(["/etc/containers/policy.json"])");
+  EXPECT_EQ(json::write(*json::find(diff, {"changedUnits"})), "[]");
+  EXPECT_EQ(json::find_string(json::find(diff, {"changes"})->get_array().at(0), {"afterFrom"}), "60-site");
+
+  const std::string policy = write("policy.yaml", R"(apiVersion: operator.openshift.io/v1
+kind: MachineConfiguration
+metadata: {name: cluster}
+spec:
+  nodeDisruptionPolicy:
+    files: [{path: /etc/containers/policy.json, actions: [{type: None}]}]
+)")
+                                 .string();
+  const json::Value calmer = json_of(run_strake(
+      {"diff", sample(), "--with", added, "--os-image", "img", "--pool", "worker", "-o", "json", "--policy", policy}));
+  EXPECT_EQ(json::find_string(calmer, {"class"}), "none");
+  EXPECT_EQ(json::write(*json::find(calmer, {"actions"})), R"(["None"])");
+}
+
+TEST_F(ConfigCommandsTest, DiffOfTwoConfigsComparesThemAsTheyStand) {
+  const std::string one =
+      write("one.yaml", config("rendered-worker-1", "worker", R"({"kernelArguments":[]})")).string();
+  const std::string two =
+      write("two.yaml", config("rendered-worker-2", "worker", R"({"kernelArguments":["nosmt"]})")).string();
+  EXPECT_EQ(run_strake({"diff", one, one}).exit.exit_code, 0);
+  const ProcessOutput text = run_strake({"diff", one, two});
+  EXPECT_EQ(text.exit.exit_code, 2);
+  EXPECT_NE(text.stdout_bytes.find("reboot"), std::string::npos) << text.stdout_bytes;
+  EXPECT_NE(text.stdout_bytes.find("nosmt"), std::string::npos) << text.stdout_bytes;
+  EXPECT_EQ(run_strake({"diff", one}).exit.exit_code, 1) << "one side is missing";
+  EXPECT_EQ(run_strake({"diff", one, (directory_ / "nowhere.yaml").string()}).exit.exit_code, 1);
+}
+
+TEST_F(ConfigCommandsTest, WhatNodesCannotFollowIsToldBeforeItIsApplied) {
+  const std::string disks = write("disks.yaml", config("70-disks", "worker",
+                                                       R"({"config":{"ignition":{"version":"3.2.0"},"storage":)"
+                                                       R"({"disks":[{"device":"/dev/sdb","wipeTable":true}]}}})"))
+                                .string();
+  const json::Value diff =
+      json_of(run_strake({"diff", sample(), "--with", disks, "--os-image", "img", "--pool", "worker", "-o", "json"}));
+  EXPECT_EQ(json::find_bool(diff, {"reconcilable"}), false);
+  EXPECT_EQ(json::find_string(diff, {"class"}), "reinstall");
+  EXPECT_EQ(json::find_string(diff, {"reason"}), "ignition disks section contains changes");
+}
+
+TEST_F(ConfigCommandsTest, TheSameQuestionsAreAnsweredByACluster) {
+  const std::string state = (directory_ / "state").string();
+  const std::vector<std::string> up{"up", "--state", state, "--listen", "127.0.0.1:0"};
+  ASSERT_EQ(run_strake({"up", "--state", state, "--listen", "127.0.0.1:0", "--nodes", "3", "--once"}).exit.exit_code,
+            0);
+  auto server = ChildProcess::start(strake_command(up));
+  ASSERT_TRUE(server.ok()) << server.error().to_string();
+  const std::string kubeconfig = state + "/kubeconfig";
+  const auto ask = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--kubeconfig", kubeconfig});
+    ProcessOutput output;
+    // The server needs a moment; its answer to a question does not change.
+    for (int tries = 0; tries < 50; ++tries) {
+      output = run_strake(arguments);
+      if (output.stderr_bytes.find("onnect") == std::string::npos) break;
+      (void)server->wait_exit(200ms);
+    }
+    return output;
+  };
+  const ProcessOutput names = ask({"render", "-o", "name"});
+  ASSERT_EQ(names.exit.exit_code, 0) << names.stderr_bytes;
+  EXPECT_EQ(std::ranges::count(names.stdout_bytes, '\n'), 2) << names.stdout_bytes;
+  const ProcessOutput explained = ask({"explain", "worker", "mitigations=auto"});
+  EXPECT_EQ(explained.exit.exit_code, 0) << explained.stderr_bytes;
+  EXPECT_NE(explained.stdout_bytes.find("00-worker"), std::string::npos) << explained.stdout_bytes;
+  const std::string added = write("added.yaml", file_config("60-site", "worker", "/etc/site", "1")).string();
+  const ProcessOutput diff = ask({"diff", "--with", added});
+  EXPECT_EQ(diff.exit.exit_code, 2) << diff.stderr_bytes;
+  EXPECT_NE(diff.stdout_bytes.find("/etc/site"), std::string::npos) << diff.stdout_bytes;
+  const std::string worker = names.stdout_bytes.substr(names.stdout_bytes.find("rendered-worker-"));
+  const std::string name = worker.substr(0, worker.find('\n'));
+  EXPECT_EQ(ask({"diff", name, name}).exit.exit_code, 0) << "a rendered config is the same as itself";
+  const ProcessOutput mode = ask({"mode", "show"});
+  EXPECT_NE(mode.stdout_bytes.find("render   own"), std::string::npos) << mode.stdout_bytes << mode.stderr_bytes;
+  EXPECT_EQ(ask({"mode", "set", "rollout", "observe"}).exit.exit_code, 0);
+  EXPECT_NE(ask({"mode", "show"}).stdout_bytes.find("rollout  observe  set in StrakeConfig cluster"),
+            std::string::npos);
+  EXPECT_EQ(ask({"mode", "set", "rollout", "sometimes"}).exit.exit_code, 1);
+}
+
+}  // namespace
+}  // namespace strake::test
