@@ -32,7 +32,11 @@ Result<std::string> registries_conf(const ComparableSpec& spec) {
 
 std::string action_names(const std::vector<PolicyAction>& actions) {
   std::vector<std::string> names;
-  for (const PolicyAction& action : actions) names.push_back(action.to_string());
+  for (const PolicyAction& action : actions) {
+    const bool is_special = action.type == ActionType::kSpecial;
+    names.push_back(is_special ? "reload crio.service, after a drain if its contents call for one"
+                               : action.to_string());
+  }
   return names.empty() ? "no action" : fmt::format("{}", fmt::join(names, ", "));
 }
 

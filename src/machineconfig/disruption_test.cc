@@ -359,6 +359,10 @@ TEST(Verdict, RegistriesConfDecidesAboutTheDrain) {
   EXPECT_EQ(removed.disruption, DisruptionClass::kDrain);
   EXPECT_EQ(removed.causes[0].why, "crio.service is reloaded and pods must leave first: registry a was removed");
   EXPECT_FALSE(judge_disruption(comparable_from(spec(one)), comparable_from(spec("= broken"))).ok());
+  json::Value rebooting = spec("= broken");
+  rebooting.get_object()["osImageURL"] = "other";
+  EXPECT_EQ(verdict_of(spec(one), rebooting).causes[1].why,
+            "the default policy says reload crio.service, after a drain if its contents call for one");
   DisruptionContext single;
   single.single_replica = true;
   EXPECT_EQ(verdict_of(spec(one), spec_with(""), single).disruption, DisruptionClass::kReload);

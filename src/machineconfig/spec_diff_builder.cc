@@ -37,6 +37,14 @@ Subject subject_of_cause(const Subject& subject) {
   return subject;
 }
 
+/// Why a change calls for nothing.
+std::string_view why_without_cause(SubjectKind kind) {
+  if (kind == SubjectKind::kExtensionsImage) return "nodes look at it only when their extensions change";
+  // Only where encodings are not compared: see FileComparison.
+  if (kind == SubjectKind::kFile) return "the node's file stays as it is";
+  return "running nodes do nothing; only machines installed later get it";
+}
+
 }  // namespace
 
 ChangeKind ItemPair::kind() const {
@@ -106,9 +114,7 @@ void SpecDiffBuilder::explain(SpecChange& change) const {
     change.why = cause.why;
     return;
   }
-  change.why = change.subject.kind == SubjectKind::kExtensionsImage
-                   ? "nodes look at it only when their extensions change"
-                   : "running nodes do nothing; only machines installed later get it";
+  change.why = why_without_cause(change.subject.kind);
 }
 
 void SpecDiffBuilder::compare_contents(SpecChange& change, const std::optional<std::string>& before,

@@ -415,6 +415,17 @@ TEST(SpecDiff, WhatRunningNodesIgnoreIsSaid) {
   EXPECT_EQ(diff.changes[0].why, "running nodes do nothing; only machines installed later get it");
 }
 
+TEST(SpecDiff, AnotherEncodingRebootsOnlyWhereTheOperatorDecides) {
+  const json::Value before = spec_with_files({R"({"path":"/etc/a","contents":{"source":"data:,1"}})"});
+  const json::Value after = spec_with_files({R"({"path":"/etc/a","contents":{"source":"data:;base64,MQ=="}})"});
+  EXPECT_EQ(diff_of(before, after).verdict.disruption, DisruptionClass::kReboot);
+  SpecDiffOptions calm;
+  calm.context.comparison = FileComparison::kDecoded;
+  const SpecDiff diff = diff_of(before, after, calm);
+  EXPECT_EQ(diff.verdict.disruption, DisruptionClass::kNone);
+  EXPECT_EQ(diff.changes[0].why, "the node's file stays as it is");
+}
+
 TEST(SpecDiff, ContentsCannotPlayWithTheTerminal) {
   const SpecDiff diff = diff_of(spec_with(""), spec_with_files({file_text("/etc/a",
                                                                           "\x1b[2Jx\r\n\xc2\x9b"
