@@ -1,40 +1,25 @@
-#include <algorithm>
-#include <array>
-
+#include "base/text_table.h"
 #include "bootimage/aws_check.h"
 
 namespace strake::bootimage {
 
 namespace {
 
-constexpr std::size_t kReportColumns = 7;
-using ReportRow = std::array<std::string, kReportColumns>;
-
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 }  // namespace
 
 std::string render_text(const BootImageReport& report) {
-  std::vector<ReportRow> rows{{"NAME", "STATE", "ARCH", "REGION", "CURRENT", "DESIRED", "REASON"}};
+  std::vector<std::vector<std::string>> rows{{"NAME", "STATE", "ARCH", "REGION", "CURRENT", "DESIRED", "REASON"}};
   for (const BootImageCheck& item : report.items) {
     const std::string name = fmt::format(
         "{}/{}", item.kind == "ControlPlaneMachineSet" ? "controlplanemachineset" : "machineset", item.key.name);
     rows.push_back({name, std::string(to_string(item.state)), or_dash(item.arch), or_dash(item.region),
                     or_dash(item.current_id), or_dash(item.desired_id), item.reason});
   }
-  std::array<std::size_t, kReportColumns> widths{};
-  for (const ReportRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const ReportRow& row : rows) {
-    // The last column is free text: padding it would only leave blanks at the ends of lines.
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fmt::format("{:<{}}   ", row[i], widths[i]);
-    text += row.back() + "\n";
-  }
-  text += fmt::format("{} current, {} behind, {} skipped\n", report.count(BootImageState::kCurrent),
-                      report.count(BootImageState::kBehind), report.count(BootImageState::kSkipped));
-  return text;
+  return align_columns(rows) +
+         fmt::format("{} current, {} behind, {} skipped\n", report.count(BootImageState::kCurrent),
+                     report.count(BootImageState::kBehind), report.count(BootImageState::kSkipped));
 }
 
 json::Value render_json(const BootImageReport& report) {
