@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "api/machine_configuration.h"
-#include "bootimage/stream.h"
 #include "codec/json.h"
 #include "kube/object.h"
 #include "kube/selector.h"
+#include "release/stream_metadata.h"
 
 namespace strake::bootimage {
 
@@ -77,7 +77,8 @@ struct BootImageCheck {
 };
 
 /// `machine_set` is a machine.openshift.io MachineSet or ControlPlaneMachineSet.
-BootImageCheck check_machine_set(const kube::Object& machine_set, const Stream& stream, const CheckPolicy& policy);
+BootImageCheck check_machine_set(const kube::Object& machine_set, const release::Stream& stream,
+                                 const CheckPolicy& policy);
 
 struct BootImageReport {
   std::vector<BootImageCheck> items;  ///< control plane sets first, then machine sets, each by namespace and name
@@ -88,7 +89,7 @@ struct BootImageReport {
 };
 
 BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
-                          const Stream& stream, const CheckPolicy& policy);
+                          const release::Stream& stream, const CheckPolicy& policy);
 
 /// A table with aligned columns and a last line of totals.
 std::string render_text(const BootImageReport& report);

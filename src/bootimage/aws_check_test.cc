@@ -8,13 +8,18 @@
 
 namespace strake::bootimage::aws_check_test {
 
-Stream test_stream() {
-  Stream stream;
+release::Stream test_stream() {
+  release::Stream stream;
   stream.name = "rhcos-4.21";
-  stream.architectures["x86_64"].aws_regions["us-east-1"] = {"9.8.1", "ami-x-us"};
-  stream.architectures["x86_64"].aws_regions["eu-west-1"] = {"9.8.1", "ami-x-eu"};
-  stream.architectures["aarch64"].aws_regions["us-east-1"] = {"9.8.1", "ami-a-us"};
-  stream.architectures["aarch64"].aws_regions["eu-west-1"] = {"9.8.1", "ami-a-eu"};
+  const auto publish = [&](const char* arch, const char* region, const char* ami) {
+    release::CloudImage& image = stream.architectures[arch].images["aws"].regions[region];
+    image.release = "9.8.1";
+    image.image = ami;
+  };
+  publish("x86_64", "us-east-1", "ami-x-us");
+  publish("x86_64", "eu-west-1", "ami-x-eu");
+  publish("aarch64", "us-east-1", "ami-a-us");
+  publish("aarch64", "eu-west-1", "ami-a-eu");
   return stream;
 }
 
@@ -277,7 +282,7 @@ TEST(AwsCheck, SamplesAreOneCurrentAndOneBehind) {
   EXPECT_EQ(report.items[1].state, BootImageState::kCurrent);
   EXPECT_EQ(report.exit_code(), 2);
 
-  Stream empty;
+  release::Stream empty;
   EXPECT_FALSE(sample_machine_sets(empty).ok());
 }
 

@@ -54,11 +54,13 @@ kube::Object make_sample_machine_set(const SampleMachineSet& sample, std::string
 
 }  // namespace
 
-Result<std::vector<kube::Object>> sample_machine_sets(const Stream& stream) {
-  STRAKE_TRY(const AwsImage current, stream.aws_image(rpm_architecture(kCurrentSample.go_arch), kCurrentSample.region));
-  STRAKE_CHECK_OK(
-      stream.aws_image(rpm_architecture(kBehindSample.go_arch), kBehindSample.region).context("sample machine sets"));
-  return std::vector<kube::Object>{make_sample_machine_set(kCurrentSample, current.ami),
+Result<std::vector<kube::Object>> sample_machine_sets(const release::Stream& stream) {
+  const auto image_for = [&](const SampleMachineSet& sample) {
+    return stream.aws_image(release::rpm_architecture(sample.go_arch), sample.region).context("sample machine sets");
+  };
+  STRAKE_TRY(const release::CloudImage current, image_for(kCurrentSample));
+  STRAKE_CHECK_OK(image_for(kBehindSample));
+  return std::vector<kube::Object>{make_sample_machine_set(kCurrentSample, current.image),
                                    make_sample_machine_set(kBehindSample, kRetiredSampleAmi)};
 }
 

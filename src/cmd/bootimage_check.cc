@@ -2,6 +2,7 @@
 
 #include "api/kinds.h"
 #include "bootimage/aws_check.h"
+#include "cmd/boot_image_data.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 
@@ -18,17 +19,7 @@ Result<int> run_bootimage_check(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   const kube::Call call = runtime.call_within(1min, invocation.stop);
-  auto data = api->get(kube::core::kConfigMap, {std::string(api::kMachineConfigNamespace), "coreos-bootimages"}, call);
-  if (!data.ok() && data.error().code() == Code::kNotFound) {
-    return error(Code::kNotFound,
-                 "the cluster has no boot image data (ConfigMap {}/coreos-bootimages); apply a release first: strake "
-                 "release apply DIR",
-                 api::kMachineConfigNamespace)
-        .with_reason("Blocked");
-  }
-  if (!data.ok()) return std::move(data).error();
-  STRAKE_TRY_CONTEXT(const bootimage::Stream stream, bootimage::parse_stream(data->text({"data", "stream"})),
-                     "ConfigMap coreos-bootimages, key stream");
+  STRAKE_TRY(const release::Stream stream, read_cluster_stream(*api, call));
   bootimage::CheckPolicy policy;
   const auto configuration =
       api->get(api::kMachineConfiguration, {"", std::string(api::kMachineConfigurationName)}, call);

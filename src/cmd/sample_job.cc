@@ -9,6 +9,7 @@
 #include "api/node_annotations.h"
 #include "bootimage/aws_check.h"
 #include "bootimage/sample.h"
+#include "cmd/boot_image_data.h"
 #include "oci/layout.h"
 #include "release/payload.h"
 #include "release/publish.h"
@@ -147,11 +148,8 @@ Status SampleJob::check_end() {
 }
 
 Status SampleJob::show_boot_images() {
-  STRAKE_TRY_CONTEXT(
-      const kube::Object data,
-      api_.get(kube::core::kConfigMap, {std::string(api::kMachineConfigNamespace), "coreos-bootimages"}, call()),
-      "reading the release's boot image data");
-  STRAKE_TRY(const bootimage::Stream stream, bootimage::parse_stream(data.text({"data", "stream"})));
+  STRAKE_TRY_CONTEXT(const release::Stream stream, read_cluster_stream(api_, call()),
+                     "reading the release's boot image data");
   STRAKE_TRY(const auto samples, bootimage::sample_machine_sets(stream));
   for (const kube::Object& set : samples) {
     const auto created = api_.create(api::kMachineSet, set, {}, call());

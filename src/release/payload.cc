@@ -149,14 +149,9 @@ Status read_boot_images(ReleasePayload& payload) {
   if (text == nullptr) return {};
   STRAKE_TRY(const json::Value config_map, yaml::parse(*text));
   STRAKE_CHECK_OK(expect_kind(config_map, "v1", "ConfigMap"));
-  BootImages images{text_or_empty(config_map, {"data", "stream"}), text_or_empty(config_map, {"data", "streams"})};
-  STRAKE_TRY_CONTEXT(const json::Value stream, json::parse(images.stream), "data.stream");
-  if (json::find(stream, {"architectures"}) == nullptr) {
-    return error(Code::kInvalidArgument, "data.stream: no member architectures; this is not stream metadata");
-  }
-  if (!images.streams.empty()) {
-    STRAKE_TRY_CONTEXT([[maybe_unused]] const json::Value streams, json::parse(images.streams), "data.streams");
-  }
+  BootImages images{text_or_empty(config_map, {"data", "stream"}), text_or_empty(config_map, {"data", "streams"}), {}};
+  if (images.stream.empty()) return error(Code::kInvalidArgument, "data.stream: missing");
+  STRAKE_TRY(images.set, streams_of_texts(images.stream, images.streams));
   payload.boot_images = std::move(images);
   return {};
 }

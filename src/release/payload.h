@@ -15,6 +15,7 @@
 #include "codec/digest.h"
 #include "codec/json.h"
 #include "oci/layout.h"
+#include "release/stream_import.h"
 
 namespace strake::release {
 
@@ -34,10 +35,12 @@ struct OsStream {
   bool verified = false;  ///< the image lies in the same layout and every byte of it was hashed
 };
 
-/// Boot image metadata as the installer component publishes it (ConfigMap coreos-bootimages).
+/// Boot image metadata as the installer component publishes it (ConfigMap coreos-bootimages): the texts for publishing
+/// them unchanged, and what they say.
 struct BootImages {
   std::string stream;   ///< JSON text of the default stream
   std::string streams;  ///< JSON text, by stream name; empty in releases with one stream
+  StreamSet set;
 };
 
 struct ReleasePayload {

@@ -1,0 +1,15 @@
+// The boot image metadata a cluster holds: ConfigMap coreos-bootimages.
+#pragma once
+
+#include "kube/kube_api.h"
+#include "release/stream_import.h"
+
+namespace strake::cmd {
+
+/// Absent data is an error that blocks (exit code 3) and says how to get some.
+Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::Call& call);
+
+/// The default stream alone.
+Result<release::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call);
+
+}  // namespace strake::cmd
