@@ -17,6 +17,8 @@ extern const CommandSpec kModeSetCommand;
 extern const CommandSpec kControllerCommand;
 extern const CommandSpec kAgentCommand;
 extern const CommandSpec kBootimageCheckCommand;
+extern const CommandSpec kStreamShowCommand;
+extern const CommandSpec kStreamGetCommand;
 extern const CommandSpec kIgnitionValidateCommand;
 extern const CommandSpec kIgnitionShowCommand;
 extern const CommandSpec kIgnitionConvertCommand;

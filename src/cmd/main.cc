@@ -1,7 +1,6 @@
 // The `strake` program.
 #include <malloc.h>
 
-#include <array>
 #include <cstdio>
 #include <exception>
 
@@ -9,6 +8,30 @@
 #include "cmd/commands.h"
 
 namespace {
+
+using namespace strake::cmd;
+
+// In the order `strake --help` lists them; one a line, so that a new verb is a new line.
+constexpr const CommandSpec* kCommands[] = {
+    &kUpCommand,
+    &kReleaseApplyCommand,
+    &kPlanCommand,
+    &kRenderCommand,
+    &kDiffCommand,
+    &kExplainCommand,
+    &kConfigLintCommand,
+    &kModeShowCommand,
+    &kModeSetCommand,
+    &kControllerCommand,
+    &kAgentCommand,
+    &kBootimageCheckCommand,
+    &kStreamShowCommand,
+    &kStreamGetCommand,
+    &kIgnitionValidateCommand,
+    &kIgnitionShowCommand,
+    &kIgnitionConvertCommand,
+    &kIgnitionMergeCommand,
+};
 
 /// The control plane is to be small. As glibc is set up, every thread may keep an arena of freed memory, and one large
 /// answer raises the size from which on freed memory goes straight back to the kernel: measured, a quarter of the
@@ -28,27 +51,10 @@ void keep_memory_small() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace strake::cmd;
   keep_memory_small();
   try {
     strake::runtime::StopOnSignal signals;
-    const std::array commands{&kUpCommand,
-                              &kReleaseApplyCommand,
-                              &kPlanCommand,
-                              &kRenderCommand,
-                              &kDiffCommand,
-                              &kExplainCommand,
-                              &kConfigLintCommand,
-                              &kModeShowCommand,
-                              &kModeSetCommand,
-                              &kControllerCommand,
-                              &kAgentCommand,
-                              &kBootimageCheckCommand,
-                              &kIgnitionValidateCommand,
-                              &kIgnitionShowCommand,
-                              &kIgnitionConvertCommand,
-                              &kIgnitionMergeCommand};
-    return run_command_line(commands, argc, argv, signals.token());
+    return run_command_line(kCommands, argc, argv, signals.token());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "strake: internal error: %s\n", failure.what());
     return kExitError;
