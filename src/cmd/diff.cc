@@ -236,14 +236,20 @@ Result<machineconfig::DisruptionContext> disruption_context(const std::string& p
   return context;
 }
 
-/// Who has a say in a subject: every MachineConfig with something in effect, the last word last.
+/// Who has a say in a subject: every MachineConfig with something in effect, in merge order. A unit that is there only
+/// for its drop-ins, or a user only for its keys, is from whoever brought those.
 std::string origin_of(const std::optional<machineconfig::Provenance>& provenance,
                       const machineconfig::Subject& subject) {
-  const auto* contributions = provenance ? provenance->find(subject) : nullptr;
-  if (contributions == nullptr) return "";
+  if (!provenance) return "";
+  std::vector<machineconfig::Subject> subjects{subject};
+  if (provenance->find(subject) == nullptr) subjects = provenance->lookup(subject.name);
   std::vector<std::string> winners;
-  for (const machineconfig::Contribution& contribution : *contributions) {
-    if (contribution.wins()) winners.push_back(contribution.source);
+  for (const machineconfig::Subject& part : subjects) {
+    for (const machineconfig::Contribution& contribution : *provenance->find(part)) {
+      if (contribution.wins() && std::ranges::find(winners, contribution.source) == winners.end()) {
+        winners.push_back(contribution.source);
+      }
+    }
   }
   return fmt::format("{}", fmt::join(winners, ", "));
 }

@@ -4,8 +4,8 @@
 
 #include "cmd/boot_image_data.h"
 #include "cmd/commands.h"
-#include "cmd/config_input.h"
 #include "cmd/connection.h"
+#include "cmd/text_io.h"
 #include "oci/layout.h"
 #include "release/payload.h"
 #include "release/stream_mirror.h"
