@@ -27,16 +27,16 @@ std::string join_path(std::string_view parent, std::string_view name) {
 
 bool is_layer_type(std::string_view type) {
   return type == media_type::kOciLayer || type == media_type::kOciLayerGzip || type == media_type::kOciLayerZstd ||
-         type == media_type::kDockerLayerGzip;
+         type == media_type::kDockerLayer || type == media_type::kDockerLayerGzip;
 }
 
-Status visit_layer(const Layout& layout, const Descriptor& layer, std::size_t number, const LayerVisitor& visit,
+Status visit_layer(const ImageSource& source, const Descriptor& layer, std::size_t number, const LayerVisitor& visit,
                    const LayerLimits& limits) {
   if (!is_layer_type(layer.media_type)) {
     return error(Code::kUnsupported, "media type {} is not a file tree this program reads", layer.media_type);
   }
-  STRAKE_CHECK_OK(layout.verify_blob(layer));
-  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, layout.open_blob(layer));
+  STRAKE_CHECK_OK(source.verify_blob(layer));
+  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer));
   // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
   STRAKE_TRY(const std::unique_ptr<codec::Source> tar, codec::make_detecting_decompressor(*blob, limits.decompress));
   codec::TarReader reader(*tar, limits.tar);
@@ -164,29 +164,29 @@ class FileView {
 
 }  // namespace
 
-Status verify_layers(const Layout& layout, const Manifest& manifest) {
+Status verify_layers(const ImageSource& source, const Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.layers.size(); ++i) {
     STRAKE_CHECK_OK(
-        layout.verify_blob(manifest.layers[i]).context("verifying layer {} of {}", i + 1, manifest.layers.size()));
+        source.verify_blob(manifest.layers[i]).context("verifying layer {} of {}", i + 1, manifest.layers.size()));
   }
   return {};
 }
 
-Status for_each_layer_entry(const Layout& layout, const Manifest& manifest, const LayerVisitor& visit,
+Status for_each_layer_entry(const ImageSource& source, const Manifest& manifest, const LayerVisitor& visit,
                             const LayerLimits& limits) {
   for (std::size_t i = 0; i < manifest.layers.size(); ++i) {
-    STRAKE_CHECK_OK(visit_layer(layout, manifest.layers[i], i, visit, limits)
+    STRAKE_CHECK_OK(visit_layer(source, manifest.layers[i], i, visit, limits)
                         .context("reading layer {} of {} ({})", i + 1, manifest.layers.size(),
                                  manifest.layers[i].digest.to_string()));
   }
   return {};
 }
 
-Result<std::map<std::string, std::string>> read_files(const Layout& layout, const Manifest& manifest,
+Result<std::map<std::string, std::string>> read_files(const ImageSource& source, const Manifest& manifest,
                                                       const std::function<bool(std::string_view path)>& wanted,
                                                       const FileLimits& limits) {
   FileView view(wanted, limits);
-  STRAKE_CHECK_OK(for_each_layer_entry(layout, manifest, [&](const LayerEntry& entry) { return view.add(entry); }));
+  STRAKE_CHECK_OK(for_each_layer_entry(source, manifest, [&](const LayerEntry& entry) { return view.add(entry); }));
   return std::move(view).take();
 }
 

@@ -9,13 +9,13 @@
 
 #include "codec/compress.h"
 #include "codec/tar.h"
-#include "oci/layout.h"
+#include "oci/image_source.h"
 
 namespace strake::oci {
 
 /// Reads every layer to its end against its digest. What a manifest's digest promises about the files in it is only as
 /// good as this check.
-Status verify_layers(const Layout& layout, const Manifest& manifest);
+Status verify_layers(const ImageSource& source, const Manifest& manifest);
 
 struct LayerEntry {
   std::size_t layer = 0;  ///< 0 is the lowest
@@ -32,7 +32,7 @@ struct LayerLimits {
 
 /// Visits every entry of every layer, lowest layer first, whiteouts included. A layer is hashed completely before its
 /// first entry is shown, and once more while it is read: what was seen counts only when this returns success.
-Status for_each_layer_entry(const Layout& layout, const Manifest& manifest, const LayerVisitor& visit,
+Status for_each_layer_entry(const ImageSource& source, const Manifest& manifest, const LayerVisitor& visit,
                             const LayerLimits& limits = {});
 
 struct FileLimits {
@@ -44,7 +44,7 @@ struct FileLimits {
 /// The regular files of the final tree that `wanted` asks for, by cleaned path. Whiteouts, opaque folders and replaced
 /// entries are honoured; symbolic links are not followed, so a wanted path that ends up as a link is absent. kExhausted
 /// at the limits.
-Result<std::map<std::string, std::string>> read_files(const Layout& layout, const Manifest& manifest,
+Result<std::map<std::string, std::string>> read_files(const ImageSource& source, const Manifest& manifest,
                                                       const std::function<bool(std::string_view path)>& wanted,
                                                       const FileLimits& limits = {});
 

@@ -1,70 +1,45 @@
-// An OCI image layout on disk (oci-layout, index.json, blobs/): reading with every byte checked, and writing
-// deterministically.
+// An OCI image layout (oci-layout, index.json, blobs/), as a folder or as a tar archive: reading with every byte
+// checked, and writing deterministically.
 //
-// Nothing read from a layout is believed before its size and digest were checked against the descriptor that names it;
-// the chain starts at index.json, whose own trust (a signature, a digest given by the user) is the caller's matter.
+// The chain of digests starts at index.json, whose own trust (a signature, a digest given by the user) is the caller's
+// matter.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
-#include "codec/stream.h"
-#include "oci/manifest.h"
+#include "oci/image_source.h"
 
 namespace strake::oci {
 
-/// A blob being read. Hashes what passes; the read that meets the end answers kCorrupt instead of 0 when size or digest
-/// differ. So content may be used only once the source has ended well.
-class BlobSource final : public codec::Source {
+class FileStore;
+
+class Layout final : public ImageSource {
  public:
-  BlobSource(Fd fd, std::string name, Descriptor expected);
-  Result<std::size_t> read(std::span<std::byte> into) override;
-  /// Reads what is left and checks it.
-  Status finish();
+  static Result<Layout> open(const std::filesystem::path& directory);
+  /// "oci-archive": a layout packed into an uncompressed tar.
+  static Result<Layout> open_archive(const std::filesystem::path& archive);
 
- private:
-  Error refuse(Error why);
-
-  Fd fd_;
-  std::string name_;
-  Descriptor expected_;
-  codec::FdSource file_;
-  codec::Hasher hasher_;
-  std::uint64_t bytes_read_ = 0;
-  bool ended_ = false;
-  std::optional<Error> refused_;
-};
-
-class Layout {
- public:
-  static Result<Layout> open(std::filesystem::path directory);
-
+  /// The folder, or the archive.
   const std::filesystem::path& directory() const { return directory_; }
   const Index& index() const { return index_; }
 
-  /// The entry of index.json with this ref.name annotation or digest; "" means the only entry. kNotFound lists what
-  /// there is.
-  Result<Descriptor> find_entry(std::string_view reference) const;
-
-  /// The same, followed through indexes to the image manifest for a platform.
-  Result<Descriptor> resolve(std::string_view reference, const Platform& platform = {}) const;
-
-  Result<Manifest> read_manifest(const Descriptor& descriptor) const;
-  Result<ImageConfig> read_config(const Manifest& manifest) const;
-
-  Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor) const;
-  /// A whole blob, checked; kExhausted above `max_bytes`.
-  Result<std::string> read_blob(const Descriptor& descriptor, std::size_t max_bytes) const;
-  /// Reads the blob to its end and only says whether it is what it should be.
-  Status verify_blob(const Descriptor& descriptor) const;
+  std::string description() const override;
+  /// Entries of index.json with this ref.name annotation or digest; kNotFound lists what there is.
+  Result<std::vector<Descriptor>> find_entries(std::string_view reference,
+                                               const runtime::Call& call = {}) const override;
+  Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
+                                                const runtime::Call& call = {}) const override;
 
  private:
-  Layout(std::filesystem::path directory, Index index) : directory_(std::move(directory)), index_(std::move(index)) {}
+  Layout(std::filesystem::path directory, std::shared_ptr<const FileStore> files, Index index);
+  static Result<Layout> read(std::filesystem::path directory, std::shared_ptr<const FileStore> files);
 
   std::filesystem::path directory_;
+  std::shared_ptr<const FileStore> files_;
   Index index_;
 };
 

@@ -28,6 +28,7 @@ inline constexpr std::string_view kOciLayerZstd = "application/vnd.oci.image.lay
 inline constexpr std::string_view kDockerList = "application/vnd.docker.distribution.manifest.list.v2+json";
 inline constexpr std::string_view kDockerManifest = "application/vnd.docker.distribution.manifest.v2+json";
 inline constexpr std::string_view kDockerConfig = "application/vnd.docker.container.image.v1+json";
+inline constexpr std::string_view kDockerLayer = "application/vnd.docker.image.rootfs.diff.tar";
 inline constexpr std::string_view kDockerLayerGzip = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 }  // namespace media_type
 

@@ -1,0 +1,63 @@
+// Named files that an image is read from: those below a folder, or the members of a tar archive. Private to this
+// module.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "codec/stream.h"
+
+namespace strake::oci {
+
+/// An open file that can be read once, from its start.
+struct StoredFile {
+  std::unique_ptr<codec::Source> content;
+  std::uint64_t size = 0;
+  std::string name;  ///< for messages
+};
+
+class FileStore {
+ public:
+  virtual ~FileStore() = default;
+  /// `name` is relative and clean ("blobs/sha256/..."). kNotFound when there is none.
+  virtual Result<StoredFile> open(std::string_view name) const = 0;
+  virtual std::string location() const = 0;
+
+  Result<std::string> read(std::string_view name, std::size_t max_bytes) const;
+};
+
+class FolderFiles final : public FileStore {
+ public:
+  explicit FolderFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Result<StoredFile> open(std::string_view name) const override;
+  std::string location() const override { return folder_.string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// The regular files of an uncompressed tar archive, found by one pass over its headers and then read in place.
+class ArchiveFiles final : public FileStore {
+ public:
+  static Result<std::unique_ptr<ArchiveFiles>> scan(const std::filesystem::path& archive);
+  Result<StoredFile> open(std::string_view name) const override;
+  std::string location() const override { return path_.string(); }
+
+ private:
+  struct Extent {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+  };
+  ArchiveFiles(std::filesystem::path path, Fd fd)
+      : path_(std::move(path)), fd_(std::make_shared<const Fd>(std::move(fd))) {}
+
+  std::filesystem::path path_;
+  std::shared_ptr<const Fd> fd_;  ///< shared with what is being read
+  std::map<std::string, Extent, std::less<>> members_;
+};
+
+}  // namespace strake::oci

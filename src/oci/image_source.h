@@ -1,0 +1,79 @@
+// ImageSource: where images come from. A registry, a layout on disk and an archive look the same from here on.
+//
+// Nothing read from a source is believed before its size and digest were checked against the descriptor that names it.
+// The chain starts at what find_entries() answers; whether that is trusted (a signature, a digest given by the user) is
+// the caller's matter.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/runtime.h"
+#include "codec/stream.h"
+#include "oci/manifest.h"
+
+namespace strake::oci {
+
+/// A blob being read. Hashes what passes; the read that meets the end answers kCorrupt instead of 0 when size or digest
+/// differ. So content may be used only once the source has ended well.
+class BlobSource final : public codec::Source {
+ public:
+  /// `name` appears in errors.
+  BlobSource(std::unique_ptr<codec::Source> content, std::string name, Descriptor expected);
+  Result<std::size_t> read(std::span<std::byte> into) override;
+  /// Reads what is left and checks it.
+  Status finish();
+
+ private:
+  Error refuse(Error why);
+
+  std::unique_ptr<codec::Source> content_;
+  std::string name_;
+  Descriptor expected_;
+  codec::Hasher hasher_;
+  std::uint64_t bytes_read_ = 0;
+  bool ended_ = false;
+  std::optional<Error> refused_;
+};
+
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+
+  /// For messages: "image layout /var/tmp/release".
+  virtual std::string description() const = 0;
+
+  /// Every entry a name may mean: a tag, a ref.name or a digest; "" stands for all of a layout or archive, and for the
+  /// reference a registry source was opened with. At least one, or kNotFound.
+  virtual Result<std::vector<Descriptor>> find_entries(std::string_view reference,
+                                                       const runtime::Call& call = {}) const = 0;
+
+  /// Manifests and indexes are blobs too.
+  virtual Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
+                                                        const runtime::Call& call = {}) const = 0;
+
+  /// The only entry of that name.
+  Result<Descriptor> find_entry(std::string_view reference, const runtime::Call& call = {}) const;
+  /// The same, followed through indexes to the image manifest for a platform.
+  Result<Descriptor> resolve(std::string_view reference, const Platform& platform = {},
+                             const runtime::Call& call = {}) const;
+
+  Result<Manifest> read_manifest(const Descriptor& descriptor, const runtime::Call& call = {}) const;
+  Result<ImageConfig> read_config(const Manifest& manifest, const runtime::Call& call = {}) const;
+  /// A whole blob, checked; kExhausted above `max_bytes`.
+  Result<std::string> read_blob(const Descriptor& descriptor, std::size_t max_bytes,
+                                const runtime::Call& call = {}) const;
+  /// Reads the blob to its end and only says whether it is what it should be.
+  Status verify_blob(const Descriptor& descriptor, const runtime::Call& call = {}) const;
+};
+
+/// A source that owns the text it reads.
+std::unique_ptr<codec::Source> make_text_source(std::string text);
+
+/// "v1, v2, sha256:..." for messages; "nothing" when there is none.
+std::string entry_names(const std::vector<Descriptor>& entries);
+
+}  // namespace strake::oci
