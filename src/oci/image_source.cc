@@ -57,6 +57,7 @@ BlobSource::BlobSource(std::unique_ptr<codec::Source> content, std::string name,
 
 Error BlobSource::refuse(Error why) {
   refused_ = why;
+  if (why.code() == Code::kCorrupt && on_corrupt_) std::exchange(on_corrupt_, nullptr)();
   return why;
 }
 
@@ -92,6 +93,21 @@ Status BlobSource::finish() {
   for (;;) {
     STRAKE_TRY(const std::size_t got, read(buffer));
     if (got == 0) return {};
+  }
+}
+
+Status ImageSource::stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
+                                const runtime::Call& call) const {
+  STRAKE_TRY(const std::unique_ptr<BlobSource> source, open_blob(descriptor, call));
+  std::array<std::byte, kSkipBytes> buffer;
+  for (;;) {
+    STRAKE_TRY(const std::size_t got, source->read(buffer));
+    if (got == 0) return {};
+    const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(offset, got));
+    offset -= skipped;
+    if (got > skipped) {
+      STRAKE_CHECK_OK(on_data({reinterpret_cast<const char*>(buffer.data()) + skipped, got - skipped}));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 // the caller's matter.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ class BlobSource final : public codec::Source {
   Result<std::size_t> read(std::span<std::byte> into) override;
   /// Reads what is left and checks it.
   Status finish();
+  /// Called once when the content turns out to be something else.
+  void on_corrupt(std::function<void()> callback) { on_corrupt_ = std::move(callback); }
 
  private:
   Error refuse(Error why);
@@ -37,6 +40,7 @@ class BlobSource final : public codec::Source {
   std::uint64_t bytes_read_ = 0;
   bool ended_ = false;
   std::optional<Error> refused_;
+  std::function<void()> on_corrupt_;
 };
 
 class ImageSource {
@@ -54,6 +58,12 @@ class ImageSource {
   /// Manifests and indexes are blobs too.
   virtual Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
                                                         const runtime::Call& call = {}) const = 0;
+
+  /// The bytes of a blob from `offset` on, without a check: for who keeps the first part and checks the whole. A source
+  /// that can begin in the middle does so.
+  using OnData = std::function<Status(std::string_view)>;
+  virtual Status stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
+                             const runtime::Call& call = {}) const;
 
   /// The only entry of that name.
   Result<Descriptor> find_entry(std::string_view reference, const runtime::Call& call = {}) const;

@@ -1,0 +1,58 @@
+// RegistrySource: the images of one repository, fetched from its mirrors or from itself.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "oci/image_source.h"
+#include "oci/mirrors.h"
+#include "oci/registry_client.h"
+
+namespace strake::oci {
+
+/// One client a registry, shared by all that speak to it, so that connections and tokens are too.
+class Registries {
+ public:
+  Registries(RegistryOptions options, MirrorRules rules, runtime::Runtime& runtime)
+      : options_(std::move(options)), rules_(std::move(rules)), runtime_(runtime) {}
+
+  Result<std::shared_ptr<RegistryClient>> client(const std::string& registry, bool insecure = false);
+  const MirrorRules& rules() const { return rules_; }
+  runtime::Runtime& runtime() const { return runtime_; }
+
+ private:
+  const RegistryOptions options_;
+  const MirrorRules rules_;
+  runtime::Runtime& runtime_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, bool>, std::shared_ptr<RegistryClient>> clients_;
+};
+
+/// Places are tried in their order; the one that had the manifest is the first asked for blobs, and a blob that breaks
+/// off at one place goes on at the next.
+class RegistrySource final : public ImageSource {
+ public:
+  /// Contacts nobody. `registries` must outlive the source and what it opened.
+  static Result<std::unique_ptr<RegistrySource>> open(Reference reference, Registries& registries);
+  ~RegistrySource() override;
+
+  const Reference& reference() const;
+
+  std::string description() const override;
+  /// "" stands for the reference itself; else a tag or a digest of the same repository.
+  Result<std::vector<Descriptor>> find_entries(std::string_view reference,
+                                               const runtime::Call& call = {}) const override;
+  Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
+                                                const runtime::Call& call = {}) const override;
+  Status stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
+                     const runtime::Call& call = {}) const override;
+
+ private:
+  class State;
+  explicit RegistrySource(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace strake::oci
