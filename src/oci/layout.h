@@ -56,12 +56,14 @@ class LayoutWriter {
  public:
   /// Creates the directory when needed. An index.json already there is replaced by finish().
   static Result<LayoutWriter> create(std::filesystem::path directory);
+  /// The same, but what index.json lists already stays.
+  static Result<LayoutWriter> extend(std::filesystem::path directory);
 
   Result<Descriptor> add_blob(std::string_view media_type, std::string_view bytes);
   /// Layers (gzip), config and manifest of an image; the descriptor names its manifest and platform.
   Result<Descriptor> add_image(const ImageSpec& spec);
   Result<Descriptor> add_index(const std::vector<Descriptor>& manifests);
-  /// Lists the descriptor in index.json under a ref.name.
+  /// Lists the descriptor in index.json under a ref.name, in place of what had that name.
   void tag(Descriptor descriptor, std::string_view ref_name);
 
   Status finish();

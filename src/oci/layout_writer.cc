@@ -1,5 +1,6 @@
 #include <system_error>
 
+#include "base/fd.h"
 #include "codec/compress.h"
 #include "oci/layout.h"
 
@@ -32,6 +33,16 @@ Result<LayoutWriter> LayoutWriter::create(std::filesystem::path directory) {
   STRAKE_CHECK_OK(write_file_atomic(directory / "oci-layout",
                                     json::write(json::Object{{"imageLayoutVersion", "1.0.0"}}), kLayoutFileMode));
   return LayoutWriter(std::move(directory));
+}
+
+Result<LayoutWriter> LayoutWriter::extend(std::filesystem::path directory) {
+  STRAKE_TRY(LayoutWriter writer, create(directory));
+  Result<std::string> text = read_file(directory / "index.json", kMaxManifestBytes);
+  if (!text.ok() && text.error().code() == Code::kNotFound) return writer;
+  if (!text.ok()) return std::move(text).error();
+  STRAKE_TRY_CONTEXT(Index index, parse_index(*text), "index.json of image layout {}", directory.string());
+  writer.entries_ = std::move(index.manifests);
+  return writer;
 }
 
 Result<Descriptor> LayoutWriter::add_blob(std::string_view type, std::string_view bytes) {
@@ -72,7 +83,12 @@ Result<Descriptor> LayoutWriter::add_index(const std::vector<Descriptor>& manife
 }
 
 void LayoutWriter::tag(Descriptor descriptor, std::string_view ref_name) {
-  descriptor.annotations[std::string(kRefNameAnnotation)] = ref_name;
+  const std::string annotation(kRefNameAnnotation);
+  std::erase_if(entries_, [&](const Descriptor& entry) {
+    const auto name = entry.annotations.find(annotation);
+    return name != entry.annotations.end() && name->second == ref_name;
+  });
+  descriptor.annotations[annotation] = ref_name;
   entries_.push_back(std::move(descriptor));
 }
 

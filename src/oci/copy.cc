@@ -1,0 +1,126 @@
+#include "oci/copy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+namespace strake::oci {
+
+namespace {
+
+constexpr std::size_t kMaxDocuments = 4096;
+constexpr std::size_t kMaxBlobs = 100'000;
+constexpr int kMaxDocumentDepth = 4;
+
+struct Document {
+  Descriptor descriptor;
+  std::string bytes;
+};
+
+/// What has to be brought over: blobs in any order, then documents from first to last.
+struct CopyPlan {
+  std::vector<Descriptor> blobs;
+  std::vector<Document> documents;
+  std::set<codec::Digest> seen;
+
+  Status add_blob(const Descriptor& descriptor) {
+    if (!seen.insert(descriptor.digest).second) return {};
+    if (blobs.size() == kMaxBlobs) return error(Code::kExhausted, "the image has more than {} blobs", kMaxBlobs);
+    blobs.push_back(descriptor);
+    return {};
+  }
+};
+
+Status collect(const ImageSource& from, const Descriptor& descriptor, int depth, CopyPlan& plan,
+               const runtime::Call& call) {
+  if (!plan.seen.insert(descriptor.digest).second) return {};
+  if (depth > kMaxDocumentDepth || plan.documents.size() >= kMaxDocuments) {
+    return error(Code::kExhausted, "the image is nested in more than {} levels or has more than {} manifests",
+                 kMaxDocumentDepth, kMaxDocuments);
+  }
+  STRAKE_TRY_CONTEXT(std::string bytes, from.read_blob(descriptor, kMaxManifestBytes, call), "reading manifest {}",
+                     descriptor.digest.to_string());
+  STRAKE_TRY_CONTEXT(const auto document, parse_document(bytes, descriptor.media_type), "manifest {}",
+                     descriptor.digest.to_string());
+  if (const Index* index = std::get_if<Index>(&document)) {
+    for (const Descriptor& child : index->manifests) STRAKE_CHECK_OK(collect(from, child, depth + 1, plan, call));
+  } else {
+    const Manifest& manifest = std::get<Manifest>(document);
+    STRAKE_CHECK_OK(plan.add_blob(manifest.config));
+    for (const Descriptor& layer : manifest.layers) STRAKE_CHECK_OK(plan.add_blob(layer));
+  }
+  plan.documents.push_back({descriptor, std::move(bytes)});
+  return {};
+}
+
+/// Runs `work` for 0..count-1 in several tasks. The first failure stops the others and is returned.
+Status for_each_in_parallel(runtime::Runtime& runtime, unsigned tasks, std::size_t count, const runtime::Call& call,
+                            const std::function<Status(std::size_t, const runtime::Call&)>& work) {
+  std::stop_source stop;
+  const std::stop_callback forward(call.stop, [&] { stop.request_stop(); });
+  const runtime::Call own{stop.get_token(), call.deadline};
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> failure;
+  const auto body = [&](std::stop_token) {
+    for (;;) {
+      const std::size_t i = next.fetch_add(1);
+      if (i >= count || stop.stop_requested()) return;
+      Status outcome = work(i, own);
+      if (outcome.ok()) continue;
+      {
+        const std::scoped_lock lock(mutex);
+        if (!failure) failure = std::move(outcome).error();
+      }
+      stop.request_stop();
+      return;
+    }
+  };
+  std::vector<runtime::Task> running;
+  for (unsigned i = 0; i < std::min<std::size_t>(std::max(tasks, 1u), count); ++i) {
+    running.push_back(runtime.spawn(fmt::format("copy {}", i), body));
+  }
+  for (runtime::Task& task : running) task.join();
+  if (failure) return *std::move(failure);
+  if (call.stop.stop_requested()) return error(Code::kCancelled, "the copy was cancelled");
+  return {};
+}
+
+}  // namespace
+
+Result<CopyReport> copy_image(const ImageSource& from, std::string_view reference, ImageTarget& to,
+                              std::string_view tag, const CopyOptions& options, runtime::Runtime& runtime,
+                              const runtime::Call& call) {
+  const auto copy = [&]() -> Result<CopyReport> {
+    STRAKE_TRY(Descriptor root,
+               options.platform ? from.resolve(reference, *options.platform, call) : from.find_entry(reference, call));
+    CopyPlan plan;
+    STRAKE_CHECK_OK(collect(from, root, 0, plan, call));
+    CopyReport report{std::move(root)};
+    std::mutex mutex;
+    STRAKE_CHECK_OK(for_each_in_parallel(
+        runtime, options.parallel, plan.blobs.size(), call, [&](std::size_t i, const runtime::Call& own) -> Status {
+          STRAKE_TRY_CONTEXT(const BlobOutcome outcome, to.put_blob(from, plan.blobs[i], own), "blob {}",
+                             plan.blobs[i].digest.to_string());
+          const std::scoped_lock lock(mutex);
+          switch (outcome) {
+            case BlobOutcome::kPresent: ++report.blobs_present; break;
+            case BlobOutcome::kMounted: ++report.blobs_mounted; break;
+            case BlobOutcome::kWritten:
+              ++report.blobs_written;
+              report.bytes_written += plan.blobs[i].size;
+              break;
+          }
+          return {};
+        }));
+    for (std::size_t i = 0; i < plan.documents.size(); ++i) {
+      const Document& document = plan.documents[i];
+      const bool is_root = i + 1 == plan.documents.size();
+      STRAKE_CHECK_OK(to.put_document(document.descriptor, document.bytes, is_root ? tag : "", call));
+    }
+    return report;
+  };
+  return copy().context("copying '{}' from {} to {}", reference, from.description(), to.description());
+}
+
+}  // namespace strake::oci
