@@ -1,8 +1,8 @@
 #include "oci/copy.h"
 
-#include <algorithm>
-#include <atomic>
 #include <set>
+
+#include "oci/parallel.h"
 
 namespace strake::oci {
 
@@ -50,39 +50,6 @@ Status collect(const ImageSource& from, const Descriptor& descriptor, int depth,
     for (const Descriptor& layer : manifest.layers) STRAKE_CHECK_OK(plan.add_blob(layer));
   }
   plan.documents.push_back({descriptor, std::move(bytes)});
-  return {};
-}
-
-/// Runs `work` for 0..count-1 in several tasks. The first failure stops the others and is returned.
-Status for_each_in_parallel(runtime::Runtime& runtime, unsigned tasks, std::size_t count, const runtime::Call& call,
-                            const std::function<Status(std::size_t, const runtime::Call&)>& work) {
-  std::stop_source stop;
-  const std::stop_callback forward(call.stop, [&] { stop.request_stop(); });
-  const runtime::Call own{stop.get_token(), call.deadline};
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Error> failure;
-  const auto body = [&](std::stop_token) {
-    for (;;) {
-      const std::size_t i = next.fetch_add(1);
-      if (i >= count || stop.stop_requested()) return;
-      Status outcome = work(i, own);
-      if (outcome.ok()) continue;
-      {
-        const std::scoped_lock lock(mutex);
-        if (!failure) failure = std::move(outcome).error();
-      }
-      stop.request_stop();
-      return;
-    }
-  };
-  std::vector<runtime::Task> running;
-  for (unsigned i = 0; i < std::min<std::size_t>(std::max(tasks, 1u), count); ++i) {
-    running.push_back(runtime.spawn(fmt::format("copy {}", i), body));
-  }
-  for (runtime::Task& task : running) task.join();
-  if (failure) return *std::move(failure);
-  if (call.stop.stop_requested()) return error(Code::kCancelled, "the copy was cancelled");
   return {};
 }
 

@@ -17,6 +17,9 @@ namespace strake::oci {
 /// good as this check.
 Status verify_layers(const ImageSource& source, const Manifest& manifest);
 
+/// Whether a blob of this type is a tar this program reads.
+bool is_layer_type(std::string_view media_type);
+
 struct LayerEntry {
   std::size_t layer = 0;  ///< 0 is the lowest
   std::string path;       ///< relative, cleaned: "etc/os-release"; the root is "."

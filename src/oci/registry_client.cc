@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kTransferStart{60};
 Result<net::HttpClient> make_client(const RegistryTrust& trust, const RegistryOptions& options, unsigned redirects) {
   net::ClientOptions client;
   client.ca_pem = trust.ca_pem;
-  client.also_trust_system_roots = true;
+  client.also_trust_system_roots = options.trust.also_system_roots;
   client.client_certificate_pem = trust.client_certificate_pem;
   client.client_key_pem = trust.client_key_pem;
   client.proxy = options.proxy;

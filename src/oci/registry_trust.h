@@ -14,6 +14,8 @@ struct TrustOptions {
   std::filesystem::path certificate_authority;  ///< --certificate-authority FILE: trusted for every registry
   /// Folders with one folder a registry, "HOST[:PORT]"; the first that has one for a registry counts.
   std::vector<std::filesystem::path> certificate_folders;
+  /// Beside those; a machine that trusts nobody else spares the reading of a long list for every connection.
+  bool also_system_roots = true;
 };
 
 /// $XDG_CONFIG_HOME/containers/certs.d (or below ~/.config), /etc/containers/certs.d, /etc/docker/certs.d.

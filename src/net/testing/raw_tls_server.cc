@@ -23,7 +23,8 @@ constexpr int kServerPatienceSeconds = 60;
 
 SSL_CTX* server_context(const TestIdentity& identity) {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-  BIO* certificate_text = BIO_new_mem_buf(identity.certificate_pem.data(), static_cast<int>(identity.certificate_pem.size()));
+  BIO* certificate_text =
+      BIO_new_mem_buf(identity.certificate_pem.data(), static_cast<int>(identity.certificate_pem.size()));
   BIO* key_text = BIO_new_mem_buf(identity.key_pem.data(), static_cast<int>(identity.key_pem.size()));
   X509* certificate = PEM_read_bio_X509(certificate_text, nullptr, nullptr, nullptr);
   EVP_PKEY* key = PEM_read_bio_PrivateKey(key_text, nullptr, nullptr, nullptr);
