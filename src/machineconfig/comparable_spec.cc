@@ -42,8 +42,13 @@ Result<json::Value> comparable_config(const json::Value& spec) {
   if (first != checked.report.findings.end()) {
     return error(Code::kInvalidArgument, "spec.config: {}", first->to_string());
   }
-  drop_empty_objects(checked.config);
-  return std::move(checked.config);
+  json::Value config = std::move(checked.config);
+  if (checked.version != ignition::kLatestVersion) {
+    // Raised first, as the operator does. That loses empty lists; rendered configs are always of the latest version.
+    STRAKE_TRY_CONTEXT(config, ignition::parse(*raw), "spec.config");
+  }
+  drop_empty_objects(config);
+  return config;
 }
 
 }  // namespace
