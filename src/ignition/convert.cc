@@ -86,21 +86,6 @@ void forget_advertisements(json::Value& config) {
   }
 }
 
-/// Texts that Ignition's own types for older specs cannot leave out.
-void write_texts_never_absent(json::Value& config, SpecVersion from) {
-  json::Array* links = storage_list(config, "links");
-  if (links != nullptr && from < SpecVersion{3, 3}) {
-    for (json::Value& link : *links) link.get_object().emplace("target", "");
-  }
-  json::Array* volumes = storage_list(config, "luks");
-  if (volumes == nullptr || from != SpecVersion{3, 2}) return;
-  for (json::Value& volume : *volumes) {
-    json::Value* custom = json::find(volume, {"clevis", "custom"});
-    if (custom == nullptr) continue;
-    for (const std::string_view text : {"config", "pin"}) custom->get_object().emplace(text, "");
-  }
-}
-
 /// Between 3.x specs members were only added, never renamed or removed. So the target's own check decides: what it
 /// objects to, or does not know, cannot be expressed there.
 Result<json::Value> convert_spec3(json::Value config, SpecVersion from, SpecVersion to) {
@@ -155,7 +140,6 @@ Result<json::Value> raise_as_operator(json::Value config, SpecVersion from) {
   }
   json::Value raised = raise_spec3(std::move(config), from, kLatestVersion);
   if (from < kLatestVersion) forget_advertisements(raised);
-  write_texts_never_absent(raised, from);
   normalise(raised);
   write_as_go(raised, config_schema());
   return raised;
