@@ -120,14 +120,19 @@ std::vector<codec::TextPosition> locate(std::string_view text, std::span<const W
   std::vector<std::size_t> sorted = offsets;
   std::ranges::sort(sorted);
   std::unordered_map<std::size_t, codec::TextPosition> positions;
-  std::size_t line_start = 0;
   std::size_t line = 1;
+  // One walk: each byte is looked at once, also in a text without line breaks.
+  std::size_t column = 1;
+  std::size_t at = 0;
+  std::size_t next_break = text.find('\n');
   for (const std::size_t offset : sorted) {
-    for (std::size_t next = text.find('\n', line_start); next < offset; next = text.find('\n', line_start)) {
-      line_start = next + 1;
+    for (; next_break < offset; next_break = text.find('\n', at)) {
+      at = next_break + 1;
       ++line;
+      column = 1;
     }
-    const std::size_t column = codec::position_in(text.substr(line_start), offset - line_start).column;
+    column += codec::position_in(text.substr(at, offset - at), offset - at).column - 1;
+    at = offset;
     positions[offset] = {line, column};
   }
   std::vector<codec::TextPosition> found;
