@@ -20,8 +20,11 @@ const kube::Resource& resource_of(const kube::Object& object) {
   for (const kube::Resource& resource : api::all_kinds()) {
     if (resource.kind == object.kind()) return resource;
   }
-  STRAKE_INVARIANT(object.kind() == "Node");
-  return kube::core::kNode;
+  for (const kube::Resource* resource : {&kube::core::kNode, &kube::core::kNamespace}) {
+    if (resource->kind == object.kind()) return *resource;
+  }
+  STRAKE_INVARIANT(object.kind() == kube::core::kLease.kind);
+  return kube::core::kLease;
 }
 
 }  // namespace
@@ -92,17 +95,27 @@ void RenderStage::remove_config(const std::string& name) {
 }
 
 void RenderStage::start_controller(machineconfig::RenderOptions options, std::optional<std::uint64_t> calls) {
+  start_process(
+      [this, options](kube::KubeApi& api, std::stop_token stop) {
+        machineconfig::RenderController controller(simulation_, api, options);
+        controller.start();
+        (void)simulation_.sleep(24h * 365, stop);
+        controller.stop();
+      },
+      calls);
+}
+
+void RenderStage::start_process(std::function<void(kube::KubeApi& api, std::stop_token stop)> body,
+                                std::optional<std::uint64_t> calls) {
   stop_controller();
   fence_ = std::make_shared<apistore::Fence>();
   if (calls) fence_->crash_after_calls(*calls);
-  controller_ = simulation_.spawn("render", [this, options, fence = fence_](std::stop_token stop) {
-    apistore::InProcessApi store(*service_, apistore::Caller::system("render"));
-    apistore::SimulatedApi api(simulation_, store, no_faults_, 1, counts_, fence);
-    machineconfig::RenderController controller(simulation_, api, options);
-    controller.start();
-    (void)simulation_.sleep(24h * 365, stop);
-    controller.stop();
-  });
+  controller_ =
+      simulation_.spawn("process", [this, body = std::move(body), fence = fence_](const std::stop_token& stop) {
+        apistore::InProcessApi store(*service_, apistore::Caller::system("process"));
+        apistore::SimulatedApi api(simulation_, store, no_faults_, 1, counts_, fence);
+        body(api, stop);
+      });
 }
 
 void RenderStage::stop_controller() {
@@ -157,6 +170,11 @@ std::vector<std::string> RenderStage::rendered_names() {
     if (name.starts_with(api::kRenderedPrefix)) names.push_back(std::move(name));
   }
   return names;
+}
+
+bool RenderStage::exists(const kube::Resource& resource, const kube::ObjectKey& key) {
+  apistore::Request request{apistore::Caller::system("judge"), {}, {}};
+  return service_->get(request, resource, key).ok();
 }
 
 std::string RenderStage::render_degraded(const std::string& pool_name) {

@@ -31,6 +31,9 @@ class RenderStage {
 
   /// A life of the controller; it dies after so many API calls when `calls` is given.
   void start_controller(machineconfig::RenderOptions options, std::optional<std::uint64_t> calls = std::nullopt);
+  /// The same for anything else that talks to the API; it ends when its token asks.
+  void start_process(std::function<void(kube::KubeApi& api, std::stop_token stop)> body,
+                     std::optional<std::uint64_t> calls = std::nullopt);
   void stop_controller();
   bool controller_died() const { return fence_ && fence_->down(); }
   std::uint64_t calls_made() const { return counts_->calls; }
@@ -42,6 +45,7 @@ class RenderStage {
   kube::Object pool(const std::string& name);
   std::string target(const std::string& pool_name);
   std::vector<std::string> rendered_names();
+  bool exists(const kube::Resource& resource, const kube::ObjectKey& key);
   /// "True GateClosed: message", or "" without the condition.
   std::string render_degraded(const std::string& pool_name);
   /// What the store's version is now: equal before and after means that nothing was written.
