@@ -9,6 +9,7 @@
 #   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
 #          validators, and coreos' translation between specs, for many configs a process
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
+#          crane 0.22.1
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -114,10 +115,15 @@ ignition_ldflags="-s -w -X github.com/coreos/ignition/v2/internal/version.Raw=$i
 ignition2_version=0.35.0
 ignition2_ldflags="-s -w -X github.com/coreos/ignition/internal/version.Raw=$ignition2_version"
 
+crane_version=0.22.1
+crane_package=github.com/google/go-containerregistry/cmd/crane
+crane_ldflags="-s -w -X $crane_package/cmd.Version=$crane_version"
+
 tools_inputs() {
   cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go}
   cat "$here"/tools/render/{go.mod,go.sum,main.go}
-  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags}"
+  cat "$here"/tools/crane/{go.mod,go.sum,tools.go}
+  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags} ${crane_ldflags}"
 }
 
 tools_build() {
@@ -134,6 +140,9 @@ tools_build() {
   [[ $("$out/ignition2-validate" --version) == "Ignition $ignition2_version" ]] || die "the built ignition2-validate is not $ignition2_version"
   cd "$here/tools/render"
   "$go" build -ldflags "-s -w" -o "$out/judge-render" .
+  cd "$here/tools/crane"
+  "$go" build -ldflags "$crane_ldflags" -o "$out/crane" "$crane_package"
+  [[ $("$out/crane" version) == "$crane_version" ]] || die "the built crane is not $crane_version"
 }
 
 # --- main --------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,5 @@
 #include "support/servers.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 
 #include "base/fd.h"
 #include "support/places.h"
+#include "support/server_process.h"
 
 namespace strake::test {
 namespace {
@@ -24,40 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::filesystem::path;
 
-constexpr std::size_t kLogTailBytes = 16 * 1024;
-constexpr int kLogTailLines = 20;
 constexpr int kPortAttempts = 3;
 constexpr auto kStartDeadline = 60s;  // a start takes 3 s; the rest is for machines that build something else meanwhile
 constexpr auto kPauseBetweenTries = 50ms;
-
-/// Numbers that were free a moment ago. All are held until the last is chosen, so that they differ.
-Result<std::vector<std::uint16_t>> free_ports(std::size_t count) {
-  std::vector<Fd> held;
-  std::vector<std::uint16_t> ports;
-  while (ports.size() < count) {
-    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (!socket || ::bind(socket.get(), generic, size) != 0 || ::getsockname(socket.get(), generic, &size) != 0) {
-      return errno_error(errno, "choosing a free port");
-    }
-    ports.push_back(ntohs(address.sin_port));
-    held.push_back(std::move(socket));
-  }
-  return ports;
-}
-
-std::string last_lines(const path& file) {
-  const std::string text = read_file_tail(file, kLogTailBytes).value_or({});
-  std::size_t start = text.size();
-  for (int lines = 0; start > 0; --start) {
-    if (text[start - 1] == '\n' && start != text.size() && ++lines == kLogTailLines) break;
-  }
-  return text.substr(start);
-}
 
 std::string yaml_quoted(const path& text) { return boost::json::serialize(boost::json::string(text.string())); }
 
@@ -96,8 +63,9 @@ Result<path> kube_programs() {
 }
 
 Result<path> judge_programs() {
-  return family_programs("tools", "STRAKE_TEST_SERVERS_TOOLS",
-                         {"ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3"});
+  return family_programs(
+      "tools", "STRAKE_TEST_SERVERS_TOOLS",
+      {"crane", "ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3", "judge-render"});
 }
 
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)

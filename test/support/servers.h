@@ -31,7 +31,7 @@ struct KubeClusterOptions {
 Result<std::filesystem::path> kube_programs();
 
 /// The folder with ignition-validate, judge-ignition3 (spec 3.x), ignition2-validate and judge-ignition2 (spec 2.x and
-/// translations), which judge what we write.
+/// translations), judge-render (merge and rendered names) and crane, which judge what we write.
 Result<std::filesystem::path> judge_programs();
 
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
