@@ -258,7 +258,7 @@ func measure(in *bufio.Reader, out *bufio.Writer) error {
 	begin := cpuSeconds()
 	rounds := 0
 	hash := ""
-	for rounds < 3 || (cpuSeconds()-begin < 1 && rounds < 1000) {
+	for rounds < 1 || (cpuSeconds()-begin < 1 && rounds < 1000) {
 		merged, err := merge(q)
 		if err != nil {
 			return err
