@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,5 +34,11 @@ Result<json::Value> parse(std::string_view text, const ParseLimits& limits = {})
 /// What gopkg.in/yaml.v2 2.4.0 writes for this value: rendered MachineConfig names are hashes of these bytes.
 /// Refuses strings the Go round trip refuses (control characters U+007F, U+0080-U+009F, U+FFFE, U+FFFF).
 Result<std::string> emit(const json::Value& value);
+
+using TextSink = std::function<void(std::string_view part)>;
+
+/// The same, part by part, so that a large text need never be whole in memory. After an error the sink has had some of
+/// it.
+Status emit_to(const json::Value& value, const TextSink& sink);
 
 }  // namespace strake::yaml

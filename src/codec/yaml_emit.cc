@@ -16,6 +16,8 @@ constexpr int kIndentStep = 2;
 constexpr std::size_t kMaxInlineKeyBytes = 128;  // longer keys are written in the `? key` form
 constexpr std::size_t kMaxEmitDepth = 1000;
 
+constexpr std::size_t kBufferBytes = 32u << 10;
+
 struct KeyedMember {
   std::u32string key;
   const json::Object::value_type* entry;
@@ -30,17 +32,40 @@ void sort_members(std::vector<KeyedMember>& members) {
   std::sort_heap(members.begin(), members.end(), less);
 }
 
+bool has_word_keys(const json::Object& object) {
+  return std::all_of(object.begin(), object.end(), [](const auto& entry) {
+    return entry.key().size() <= kMaxInlineKeyBytes && is_word(entry.key());
+  });
+}
+
+// Where the writers stop in a text of code points, and in simple text (see is_simple_text), where little can happen.
+std::size_t find_break(const std::u32string& text, std::size_t from) {
+  return static_cast<std::size_t>(
+      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_line_break) - text.begin());
+}
+std::size_t find_break(std::string_view text, std::size_t from) { return std::min(text.find('\n', from), text.size()); }
+
+bool is_break(char32_t c) { return is_line_break(c); }
+bool is_break(char c) { return c == '\n'; }
+
+bool needs_escape(char32_t c) { return !is_printable(c) || is_line_break(c) || c == U'"' || c == U'\\'; }
+bool needs_escape(char c) { return c == '\n' || c == '"' || c == '\\'; }
+
+bool starts_with_mark(const std::u32string& text) { return !text.empty() && text.front() == kByteOrderMark; }
+bool starts_with_mark(std::string_view) { return false; }
+
 /// Remembers what the next token depends on: the column, whether a blank was just written, and whether the line so far
 /// is nothing but indentation (dashes and question marks count as indentation).
 class BlockEmitter {
  public:
+  explicit BlockEmitter(const TextSink& sink) : sink_(sink) { out_.reserve(kBufferBytes); }
+
   Status emit_document(const json::Value& value) {
     STRAKE_CHECK_OK(emit_node(value, /*in_mapping=*/false));
     start_line();
+    flush();
     return {};
   }
-
-  std::string take() && { return std::move(out_); }
 
  private:
   Status emit_node(const json::Value& value, bool in_mapping) {
@@ -92,6 +117,31 @@ class BlockEmitter {
 
   Status emit_mapping(const json::Object& object) {
     if (object.empty()) return emit_word("{}");
+    const int outer_indent = indent_;
+    increase_indent();
+    STRAKE_CHECK_OK(has_word_keys(object) ? emit_word_members(object) : emit_members(object));
+    indent_ = outer_indent;
+    return {};
+  }
+
+  /// The members of an object that is being written lie on top of those of the objects around it.
+  Status emit_word_members(const json::Object& object) {
+    const std::size_t first = words_.size();
+    for (const auto& entry : object) words_.push_back(&entry);
+    std::sort(words_.begin() + static_cast<std::ptrdiff_t>(first), words_.end(),
+              [](const auto* a, const auto* b) { return a->key() < b->key(); });
+    for (std::size_t i = first; i < first + object.size(); ++i) {
+      const json::Object::value_type& entry = *words_[i];
+      const std::string_view key = entry.key();
+      start_line();
+      emit_key(key, choose_form(key), key.size());
+      STRAKE_CHECK_OK(emit_node(entry.value(), /*in_mapping=*/true).context("{}", key));
+    }
+    words_.resize(first);
+    return {};
+  }
+
+  Status emit_members(const json::Object& object) {
     std::vector<KeyedMember> members;
     members.reserve(object.size());
     for (const auto& entry : object) {
@@ -100,21 +150,17 @@ class BlockEmitter {
       members.push_back({std::move(key), &entry});
     }
     sort_members(members);
-
-    const int outer_indent = indent_;
-    increase_indent();
     for (const KeyedMember& member : members) {
       start_line();
-      emit_key(member.key, member.entry->key().size());
+      emit_key(member.key, choose_form(member.key), member.entry->key().size());
       STRAKE_CHECK_OK(
           emit_node(member.entry->value(), /*in_mapping=*/true).context("{}", std::string_view(member.entry->key())));
     }
-    indent_ = outer_indent;
     return {};
   }
 
-  void emit_key(const std::u32string& key, std::size_t key_bytes) {
-    const ScalarForm form = choose_form(key);
+  template <typename Text>
+  void emit_key(const Text& key, const ScalarForm& form, std::size_t key_bytes) {
     if (!form.multiline && key_bytes <= kMaxInlineKeyBytes) {
       write_scalar(key, form.style, /*may_fold=*/false);
       write_ascii(":");
@@ -129,12 +175,17 @@ class BlockEmitter {
   }
 
   Status emit_string(std::string_view utf8) {
+    if (is_simple_text(utf8)) {
+      write_scalar(utf8, choose_form(utf8).style, /*may_fold=*/true);
+      return {};
+    }
     STRAKE_TRY(const std::u32string text, read_string(utf8));
     write_scalar(text, choose_form(text).style, /*may_fold=*/true);
     return {};
   }
 
-  void write_scalar(const std::u32string& text, ScalarStyle style, bool may_fold) {
+  template <typename Text>
+  void write_scalar(const Text& text, ScalarStyle style, bool may_fold) {
     const int outer_indent = indent_;
     indent_ = indent_ < 0 ? kIndentStep : indent_ + kIndentStep;
     switch (style) {
@@ -146,45 +197,55 @@ class BlockEmitter {
     indent_ = outer_indent;
   }
 
-  void write_plain(const std::u32string& text, bool may_fold) {
+  template <typename Text>
+  void write_plain(const Text& text, bool may_fold) {
     separate();
     bool after_space = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool is_space = text[i] == U' ';
-      if (is_space && may_fold && !after_space && column_ > kPreferredWidth && text[i + 1] != U' ') {
-        start_line();
-      } else {
-        write_char(text[i]);
+    for (std::size_t i = 0; i < text.size();) {
+      const std::size_t space = std::min(text.find(' ', i), text.size());
+      if (space > i) {
+        write_run(text, i, space);
+        in_indentation_ = false;
+        after_space = false;
       }
-      if (!is_space) in_indentation_ = false;
-      after_space = is_space;
+      if (space < text.size()) {
+        const bool folds = may_fold && !after_space && column_ > kPreferredWidth && text[space + 1] != ' ';
+        if (folds) {
+          start_line();
+        } else {
+          write_char(' ');
+        }
+        after_space = true;
+      }
+      i = space + 1;
     }
     blank_written_ = false;
     in_indentation_ = false;
   }
 
-  void write_single_quoted(const std::u32string& text, bool may_fold) {
+  template <typename Text>
+  void write_single_quoted(const Text& text, bool may_fold) {
     write_separated("'");
     in_indentation_ = false;
     bool after_space = false;
     bool after_break = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      const char32_t c = text[i];
-      if (c == U' ') {
+      const auto c = text[i];
+      if (c == ' ') {
         if (may_fold && !after_space && column_ > kPreferredWidth && i > 0 && i + 1 < text.size() &&
-            text[i + 1] != U' ') {
+            text[i + 1] != ' ') {
           start_line();
         } else {
           write_char(c);
         }
         after_space = true;
-      } else if (is_line_break(c)) {
+      } else if (is_break(c)) {
         write_break(c);
         in_indentation_ = true;
         after_break = true;
       } else {
         if (after_break) start_line();
-        if (c == U'\'') write_char(c);
+        if (c == '\'') write_char(c);
         write_char(c);
         in_indentation_ = false;
         after_space = false;
@@ -196,21 +257,22 @@ class BlockEmitter {
     in_indentation_ = false;
   }
 
-  void write_double_quoted(const std::u32string& text, bool may_fold) {
+  template <typename Text>
+  void write_double_quoted(const Text& text, bool may_fold) {
     write_separated("\"");
     in_indentation_ = false;
     // The original looks for the byte order mark at the start of the text only, and then escapes every character.
-    const bool escape_all = !text.empty() && text.front() == kByteOrderMark;
+    const bool escape_all = starts_with_mark(text);
     bool after_space = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      const char32_t c = text[i];
-      if (escape_all || !is_printable(c) || is_line_break(c) || c == U'"' || c == U'\\') {
-        write_escaped(c);
+      const auto c = text[i];
+      if (escape_all || needs_escape(c)) {
+        write_escaped(static_cast<char32_t>(c));
         after_space = false;
-      } else if (c == U' ') {
+      } else if (c == ' ') {
         if (may_fold && !after_space && column_ > kPreferredWidth && i > 0 && i + 1 < text.size()) {
           start_line();
-          if (text[i + 1] == U' ') write_ascii("\\");
+          if (text[i + 1] == ' ') write_ascii("\\");
         } else {
           write_char(c);
         }
@@ -250,30 +312,31 @@ class BlockEmitter {
     write_ascii(fmt::format("\\U{:08X}", code));
   }
 
-  void write_literal(const std::u32string& text) {
+  template <typename Text>
+  void write_literal(const Text& text) {
     write_separated("|");
     // Without the hint a reader would take the leading blanks for indentation.
-    if (text.front() == U' ' || is_line_break(text.front())) write_ascii(fmt::format("{}", kIndentStep));
-    if (!is_line_break(text.back())) {
+    if (text.front() == ' ' || is_break(text.front())) write_ascii(fmt::format("{}", kIndentStep));
+    if (!is_break(text.back())) {
       write_ascii("-");
-    } else if (text.size() == 1 || is_line_break(text[text.size() - 2])) {
+    } else if (text.size() == 1 || is_break(text[text.size() - 2])) {
       write_ascii("+");
     }
     write_break(U'\n');
     in_indentation_ = true;
     blank_written_ = true;
-    bool after_break = true;
-    for (char32_t c : text) {
-      if (is_line_break(c)) {
-        write_break(c);
-        in_indentation_ = true;
-        after_break = true;
-      } else {
-        if (after_break) start_line();
-        write_char(c);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const std::size_t end = find_break(text, i);
+      if (end > i) {
+        start_line();
+        write_run(text, i, end);
         in_indentation_ = false;
-        after_break = false;
       }
+      if (end < text.size()) {
+        write_break(static_cast<char32_t>(text[end]));
+        in_indentation_ = true;
+      }
+      i = end;
     }
   }
 
@@ -305,8 +368,16 @@ class BlockEmitter {
   }
 
   void write_ascii(std::string_view text) {
-    out_.append(text);
+    write_bytes(text);
     column_ += text.size();
+  }
+
+  void write_run(std::string_view text, std::size_t begin, std::size_t end) {
+    write_ascii(text.substr(begin, end - begin));
+  }
+
+  void write_run(const std::u32string& text, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) write_char(text[i]);
   }
 
   void write_char(char32_t c) {
@@ -314,12 +385,35 @@ class BlockEmitter {
     ++column_;
   }
 
+  void write_char(char c) {
+    out_.push_back(c);
+    ++column_;
+  }
+
   void write_break(char32_t c) {
     codec::append_utf8(out_, c);
     column_ = 0;
+    if (out_.size() >= kBufferBytes) flush();
   }
 
-  std::string out_;
+  /// What would not fit into the buffer need not go through it.
+  void write_bytes(std::string_view bytes) {
+    if (out_.size() + bytes.size() > kBufferBytes) flush();
+    if (bytes.size() > kBufferBytes) {
+      sink_(bytes);
+    } else {
+      out_.append(bytes);
+    }
+  }
+
+  void flush() {
+    sink_(out_);
+    out_.clear();
+  }
+
+  const TextSink& sink_;
+  std::string out_;  ///< what the sink has not had yet
+  std::vector<const json::Object::value_type*> words_;
   int indent_ = -1;  // outside any collection
   std::size_t column_ = 0;
   std::size_t depth_ = 0;
@@ -329,10 +423,14 @@ class BlockEmitter {
 
 }  // namespace
 
+Status emit_to(const json::Value& value, const TextSink& sink) {
+  return BlockEmitter(sink).emit_document(value).context("writing YAML");
+}
+
 Result<std::string> emit(const json::Value& value) {
-  BlockEmitter emitter;
-  STRAKE_CHECK_OK(emitter.emit_document(value).context("writing YAML"));
-  return std::move(emitter).take();
+  std::string text;
+  STRAKE_CHECK_OK(emit_to(value, [&](std::string_view part) { text += part; }));
+  return text;
 }
 
 }  // namespace strake::yaml

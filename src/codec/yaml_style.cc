@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <variant>
 
 #include "codec/unicode_category.h"
@@ -81,48 +83,110 @@ struct ScalarTraits {
   bool literal_allowed = true;
 };
 
+/// What all styles follow from, once it is known what the text contains.
+struct TextFacts {
+  bool has_indicator = false;
+  bool has_special = false;
+  bool multiline = false;
+  bool break_then_space = false;
+  bool space_then_break = false;
+  bool starts_with_space = false;
+  bool ends_with_space = false;
+};
+
+ScalarTraits traits_of(const TextFacts& facts) {
+  const bool unquotable = facts.space_then_break || facts.has_special;
+  ScalarTraits traits;
+  traits.multiline = facts.multiline;
+  traits.plain_allowed =
+      !facts.has_indicator && !facts.multiline && !facts.starts_with_space && !facts.ends_with_space && !unquotable;
+  traits.single_quoted_allowed = !facts.break_then_space && !unquotable;
+  traits.literal_allowed = !facts.ends_with_space && !unquotable;
+  return traits;
+}
+
 bool is_leading_indicator(char32_t c) {
   return std::u32string_view(U"#,[]{}&*!|>'\"%@`").find(c) != std::u32string_view::npos;
 }
 
 ScalarTraits analyze_scalar(const std::u32string& text) {
-  ScalarTraits traits;
-  if (text.empty()) {
-    traits.literal_allowed = false;
-    return traits;
-  }
-  bool has_indicator = text.starts_with(U"---") || text.starts_with(U"...");
-  bool has_special = false;
-  bool break_then_space = false;
-  bool space_then_break = false;
+  if (text.empty()) return {.literal_allowed = false};
+  TextFacts facts;
+  facts.has_indicator = text.starts_with(U"---") || text.starts_with(U"...");
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char32_t c = text[i];
     const char32_t previous = i > 0 ? text[i - 1] : U'\0';
     const bool blank_follows = i + 1 == text.size() || is_space_or_tab(text[i + 1]);
     const bool blank_precedes = i > 0 && (is_space_or_tab(previous) || is_line_break(previous) || previous == U'\0');
-    if (i == 0 && is_leading_indicator(c)) has_indicator = true;
-    if (i == 0 && (c == U'?' || c == U'-') && blank_follows) has_indicator = true;
-    if (c == U':' && blank_follows) has_indicator = true;
-    if (c == U'#' && blank_precedes) has_indicator = true;
-    if (!is_printable(c)) has_special = true;
-    if (is_line_break(c)) traits.multiline = true;
-    if (c == U' ' && i > 0 && is_line_break(previous)) break_then_space = true;
-    if (is_line_break(c) && i > 0 && previous == U' ') space_then_break = true;
+    if (i == 0 && is_leading_indicator(c)) facts.has_indicator = true;
+    if (i == 0 && (c == U'?' || c == U'-') && blank_follows) facts.has_indicator = true;
+    if (c == U':' && blank_follows) facts.has_indicator = true;
+    if (c == U'#' && blank_precedes) facts.has_indicator = true;
+    if (!is_printable(c)) facts.has_special = true;
+    if (is_line_break(c)) facts.multiline = true;
+    if (c == U' ' && i > 0 && is_line_break(previous)) facts.break_then_space = true;
+    if (is_line_break(c) && i > 0 && previous == U' ') facts.space_then_break = true;
   }
-  const bool ends_in_space = text.back() == U' ';
-  const bool blank_edge = ends_in_space || text.front() == U' ';
-  const bool unquotable = space_then_break || has_special;
-  traits.plain_allowed = !has_indicator && !traits.multiline && !blank_edge && !unquotable;
-  traits.single_quoted_allowed = !break_then_space && !unquotable;
-  traits.literal_allowed = !ends_in_space && !unquotable;
-  return traits;
+  facts.starts_with_space = text.front() == U' ';
+  facts.ends_with_space = text.back() == U' ';
+  return traits_of(facts);
+}
+
+/// The same by a few searches, which the machine does many bytes at a time.
+ScalarTraits analyze_simple(std::string_view text) {
+  if (text.empty()) return {.literal_allowed = false};
+  const auto contains = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  const char first = text.front();
+  const bool blank_after_first = text.size() == 1 || text[1] == ' ';
+  TextFacts facts;
+  facts.has_indicator = text.starts_with("---") || text.starts_with("...") ||
+                        is_leading_indicator(static_cast<unsigned char>(first)) ||
+                        ((first == '?' || first == '-') && blank_after_first) || text.back() == ':' || contains(": ") ||
+                        contains(" #") || contains("\n#");
+  facts.multiline = contains("\n");
+  facts.break_then_space = facts.multiline && contains("\n ");
+  facts.space_then_break = facts.multiline && contains(" \n");
+  facts.starts_with_space = first == ' ';
+  facts.ends_with_space = text.back() == ' ';
+  return traits_of(facts);
+}
+
+bool means_string(std::string_view text) {
+  return std::holds_alternative<PlainString>(resolve_scalar(text)) && !looks_like_base60(text);
 }
 
 bool means_string(const std::u32string& text) {
   std::string utf8;
   for (char32_t c : text) codec::append_utf8(utf8, c);
-  return std::holds_alternative<PlainString>(resolve_scalar(utf8)) && !looks_like_base60(utf8);
+  return means_string(std::string_view(utf8));
 }
+
+template <typename Text>
+ScalarForm form_of(const Text& text, const ScalarTraits& traits, bool has_line_feed) {
+  ScalarForm form{.style = ScalarStyle::kDoubleQuoted, .multiline = traits.multiline};
+  if (has_line_feed) {
+    if (traits.literal_allowed) form.style = ScalarStyle::kLiteral;
+  } else if (means_string(text)) {
+    if (traits.plain_allowed) {
+      form.style = ScalarStyle::kPlain;
+    } else if (traits.single_quoted_allowed) {
+      form.style = ScalarStyle::kSingleQuoted;
+    }
+  }
+  return form;
+}
+
+/// Eight bytes at a time: the highest bit of each byte of the result is set where the byte is not visible ASCII or a
+/// blank.
+std::uint64_t not_printable_ascii(std::uint64_t bytes) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHighest = 0x80 * kOnes;
+  const std::uint64_t below_blank = (bytes - 0x20 * kOnes) & ~bytes;
+  const std::uint64_t delete_or_above = bytes + kOnes;  // 0x7F becomes 0x80; a carry out of 0xFF comes from one marked
+  return (below_blank | delete_or_above | bytes) & kHighest;
+}
+
+bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 
 }  // namespace
 
@@ -162,18 +226,30 @@ Result<std::u32string> read_key(std::string_view utf8) {
 }
 
 ScalarForm choose_form(const std::u32string& text) {
-  const ScalarTraits traits = analyze_scalar(text);
-  ScalarForm form{.style = ScalarStyle::kDoubleQuoted, .multiline = traits.multiline};
-  if (text.find(U'\n') != std::u32string::npos) {
-    if (traits.literal_allowed) form.style = ScalarStyle::kLiteral;
-  } else if (means_string(text)) {
-    if (traits.plain_allowed) {
-      form.style = ScalarStyle::kPlain;
-    } else if (traits.single_quoted_allowed) {
-      form.style = ScalarStyle::kSingleQuoted;
+  return form_of(text, analyze_scalar(text), text.find(U'\n') != std::u32string::npos);
+}
+
+ScalarForm choose_form(std::string_view simple_text) {
+  const ScalarTraits traits = analyze_simple(simple_text);
+  return form_of(simple_text, traits, traits.multiline);
+}
+
+bool is_simple_text(std::string_view text) {
+  while (text.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    if (not_printable_ascii(bytes) != 0 &&
+        !std::ranges::all_of(text.substr(0, sizeof bytes), [](char c) { return is_printable_ascii(c) || c == '\n'; })) {
+      return false;
     }
+    text.remove_prefix(sizeof bytes);
   }
-  return form;
+  return std::ranges::all_of(text, [](char c) { return is_printable_ascii(c) || c == '\n'; });
+}
+
+bool is_word(std::string_view key) {
+  return !key.empty() &&
+         std::ranges::all_of(key, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
 std::string format_float(double value) {

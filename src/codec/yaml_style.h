@@ -34,6 +34,16 @@ struct ScalarForm {
 
 ScalarForm choose_form(const std::u32string& text);
 
+/// Nothing but visible ASCII, blanks and line feeds: text the reader leaves as it is and no style escapes, so that it
+/// need not be taken apart into code points.
+bool is_simple_text(std::string_view text);
+
+/// The same decision as above for simple text.
+ScalarForm choose_form(std::string_view simple_text);
+
+/// ASCII letters only: among such keys natural order is that of their bytes.
+bool is_word(std::string_view key);
+
 /// The shortest digits that read back to the same number; with an exponent below 1e-4 and from 1e6 on.
 std::string format_float(double value);
 

@@ -18,10 +18,11 @@ static_assert(sizeof kSalt == 80);
 }  // namespace
 
 Result<std::string> spec_hash(const json::Value& spec) {
-  STRAKE_TRY_CONTEXT(const std::string text, yaml::emit(spec), "hashing a rendered spec");
-  std::string salted(reinterpret_cast<const char*>(kSalt), sizeof kSalt);
-  salted += text;
-  return codec::md5_hex(salted);
+  codec::Hasher hasher(codec::HashAlgorithm::kMd5);
+  hasher.update(std::as_bytes(std::span(kSalt)));
+  STRAKE_CHECK_OK(
+      yaml::emit_to(spec, [&](std::string_view part) { hasher.update(part); }).context("hashing a rendered spec"));
+  return std::move(hasher).finish_hex();
 }
 
 Result<std::string> rendered_name(std::string_view pool, const json::Value& spec) {
