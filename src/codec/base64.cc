@@ -30,6 +30,49 @@ Error bad_base64_character(std::string_view text, std::size_t at) {
                at);
 }
 
+const Base64Values& values_of(const Base64Form& form) {
+  return form.alphabet == Base64Alphabet::kStandard ? kStandardValues : kUrlValues;
+}
+
+/// How many digits `text` begins with.
+std::size_t count_base64_digits(std::string_view text, const Base64Values& values) {
+  const auto value = [&](std::size_t i) { return values[static_cast<unsigned char>(text[i])]; };
+  constexpr std::size_t kStep = 8;
+  std::size_t at = 0;
+  for (; at + kStep <= text.size(); at += kStep) {
+    int joined = 0;  // negative as soon as one of them is
+    for (std::size_t i = 0; i < kStep; ++i) joined |= value(at + i);
+    if (joined < 0) break;
+  }
+  while (at < text.size() && value(at) >= 0) ++at;
+  return at;
+}
+
+/// The number of digits of well-formed text.
+Result<std::size_t> checked_base64_digits(std::string_view text, const Base64Form& form) {
+  const Base64Values& values = values_of(form);
+  const std::size_t digits = count_base64_digits(text, values);
+  const std::size_t digits_in_last_group = digits % 4;
+  const std::size_t padding = form.padded && digits_in_last_group >= 2 ? 4 - digits_in_last_group : 0;
+  std::size_t at = digits;
+  for (std::size_t i = 0; i < padding; ++i, ++at) {
+    if (at == text.size())
+      return error(Code::kInvalidArgument, "base64: ends at offset {} without its `=` padding", at);
+    if (text[at] != '=') return bad_base64_character(text, at);
+  }
+  if (at < text.size()) return bad_base64_character(text, at);
+  if (digits_in_last_group == 1) {
+    return error(Code::kInvalidArgument, "base64: cut short at offset {}: one digit alone encodes no byte", at);
+  }
+  const int unused_bits = digits_in_last_group == 2 ? 0x0F : digits_in_last_group == 3 ? 0x03 : 0;
+  if (!form.ignore_unused_bits && unused_bits != 0 &&
+      (values[static_cast<unsigned char>(text[digits - 1])] & unused_bits) != 0) {
+    return error(Code::kInvalidArgument, "base64: the digit at offset {} carries bits that belong to no byte",
+                 digits - 1);
+  }
+  return digits;
+}
+
 }  // namespace
 
 std::string encode_base64(std::span<const std::byte> bytes, const Base64Form& form) {
@@ -52,37 +95,26 @@ std::string encode_base64(std::string_view bytes, const Base64Form& form) {
   return encode_base64(std::as_bytes(std::span(bytes)), form);
 }
 
+Status check_base64(std::string_view text, const Base64Form& form) {
+  if (auto digits = checked_base64_digits(text, form); !digits.ok()) return std::move(digits).error();
+  return {};
+}
+
 Result<std::string> decode_base64(std::string_view text, const Base64Form& form) {
-  const Base64Values& values = form.alphabet == Base64Alphabet::kStandard ? kStandardValues : kUrlValues;
-  std::string out;
-  out.reserve(text.size() / 4 * 3 + 2);
-  std::uint32_t bits = 0;
-  unsigned bit_count = 0;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const int value = values[static_cast<unsigned char>(text[at])];
-    if (value < 0) break;
-    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xFFF;
-    bit_count += 6;
-    if (bit_count >= 8) {
-      bit_count -= 8;
-      out.push_back(static_cast<char>(static_cast<unsigned char>(bits >> bit_count)));
+  STRAKE_TRY(const std::size_t digits, checked_base64_digits(text, form));
+  const Base64Values& values = values_of(form);
+  std::string out(digits * 6 / 8, '\0');
+  std::size_t written = 0;
+  for (std::size_t at = 0; at < digits; at += 4) {
+    const std::size_t available = std::min<std::size_t>(4, digits - at);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const int value = i < available ? values[static_cast<unsigned char>(text[at + i])] : 0;
+      group = group << 6 | static_cast<std::uint32_t>(value);
     }
-  }
-  const std::size_t digits_in_last_group = at % 4;
-  const std::size_t padding = form.padded && digits_in_last_group >= 2 ? 4 - digits_in_last_group : 0;
-  for (std::size_t i = 0; i < padding; ++i, ++at) {
-    if (at == text.size())
-      return error(Code::kInvalidArgument, "base64: ends at offset {} without its `=` padding", at);
-    if (text[at] != '=') return bad_base64_character(text, at);
-  }
-  if (at < text.size()) return bad_base64_character(text, at);
-  if (digits_in_last_group == 1) {
-    return error(Code::kInvalidArgument, "base64: cut short at offset {}: one digit alone encodes no byte", at);
-  }
-  if (!form.ignore_unused_bits && (bits & ((1u << bit_count) - 1)) != 0) {
-    return error(Code::kInvalidArgument, "base64: the digit at offset {} carries bits that belong to no byte",
-                 at - padding - 1);
+    for (std::size_t i = 0; i + 1 < available; ++i) {
+      out[written++] = static_cast<char>(static_cast<unsigned char>(group >> (16 - 8 * i)));
+    }
   }
   return out;
 }

@@ -31,4 +31,7 @@ std::string encode_base64(std::string_view bytes, const Base64Form& form = kBase
 /// Strict: no white space, no characters of the other alphabet, exact padding. Errors name the offset (from 0).
 Result<std::string> decode_base64(std::string_view text, const Base64Form& form = kBase64Standard);
 
+/// What decode_base64 would say, without the decoded bytes.
+Status check_base64(std::string_view text, const Base64Form& form = kBase64Standard);
+
 }  // namespace strake::codec

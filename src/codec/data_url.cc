@@ -23,10 +23,19 @@ bool is_mime_token_char(char c) {
 }
 
 /// What may stand in the data part; `%` is judged by the percent decoder.
-bool is_url_data_char(char c) {
+constexpr bool is_url_data_char(char c) {
   constexpr std::string_view kExcluded = "\"#<>[\\]^`{|}";
   return c > ' ' && c < 0x7F && kExcluded.find(c) == std::string_view::npos;
 }
+
+/// Stands for itself in the data part.
+constexpr std::array<bool, 256> kIsLiteralData = [] {
+  std::array<bool, 256> literal{};
+  for (int c = ' '; c < 0x7F; ++c) {
+    literal[static_cast<std::size_t>(c)] = is_url_data_char(static_cast<char>(c)) && c != '%';
+  }
+  return literal;
+}();
 
 bool is_known_media_type(std::string_view type) {
   if (type.starts_with("x-") || type.starts_with("X-")) return true;
@@ -40,6 +49,21 @@ class DataUrlParser {
   explicit DataUrlParser(std::string_view url) : url_(url) {}
 
   Result<DataUrl> parse() {
+    STRAKE_TRY(DataUrl result, parse_head());
+    STRAKE_TRY(result.data, result.base64 ? base64_data() : percent_decoded(at_, url_.size(), /*is_data=*/true));
+    return result;
+  }
+
+  Status check() {
+    STRAKE_TRY(const DataUrl head, parse_head());
+    return head.base64 ? check_base64_data() : check_percent_data();
+  }
+
+ private:
+  static constexpr int kEnd = -1;
+
+  /// Everything before the data.
+  Result<DataUrl> parse_head() {
     if (!url_.starts_with(kDataPrefix)) {
       return error(Code::kInvalidArgument, "not a data URL: it must start with `data:` in lower case");
     }
@@ -51,12 +75,8 @@ class DataUrlParser {
     while (peek() == ';') STRAKE_CHECK_OK(parameter(result));
     if (peek() != ',') return unexpected("`;` or `,`");
     ++at_;
-    STRAKE_TRY(result.data, result.base64 ? base64_data() : percent_decoded(at_, url_.size(), /*is_data=*/true));
     return result;
   }
-
- private:
-  static constexpr int kEnd = -1;
 
   int peek() const { return at_ < url_.size() ? static_cast<unsigned char>(url_[at_]) : kEnd; }
 
@@ -164,6 +184,17 @@ class DataUrlParser {
     return {};
   }
 
+  Status check_percent_data() const {
+    for (std::size_t i = at_; i < url_.size(); ++i) {
+      if (kIsLiteralData[static_cast<unsigned char>(url_[i])]) continue;
+      const bool is_escape = url_[i] == '%' && i + 2 < url_.size() && hex_digit_value(url_[i + 1]) >= 0 &&
+                             hex_digit_value(url_[i + 2]) >= 0;
+      if (!is_escape) return percent_decoded(i, url_.size(), /*is_data=*/true).error();
+      i += 2;
+    }
+    return {};
+  }
+
   Result<std::string> percent_decoded(std::size_t begin, std::size_t end, bool is_data) const {
     std::string out;
     out.reserve(end - begin);
@@ -190,6 +221,14 @@ class DataUrlParser {
     return out;
   }
 
+  Status check_base64_data() const {
+    if (url_.find('\n', at_) != std::string_view::npos) {
+      if (auto decoded = base64_data(); !decoded.ok()) return std::move(decoded).error();
+      return {};
+    }
+    return check_base64(url_.substr(at_), kBase64Lenient).context("data URL, counting from offset {}", at_);
+  }
+
   Result<std::string> base64_data() const {
     std::string text(url_.substr(at_));
     std::erase(text, '\n');
@@ -203,6 +242,8 @@ class DataUrlParser {
 }  // namespace
 
 Result<DataUrl> parse_data_url(std::string_view url) { return DataUrlParser(url).parse(); }
+
+Status check_data_url(std::string_view url) { return DataUrlParser(url).check(); }
 
 std::string encode_data_url(std::string_view data) {
   constexpr std::string_view kHexDigits = "0123456789ABCDEF";

@@ -22,6 +22,9 @@ struct DataUrl {
 /// standard alphabet, padding, and line feeds. Errors name the offset in the URL.
 Result<DataUrl> parse_data_url(std::string_view url);
 
+/// What parse_data_url would say, without the decoded data.
+Status check_data_url(std::string_view url);
+
 /// `data:,` with everything but letters, digits and `-_.!~*'()` percent-encoded, upper-case, byte by byte.
 std::string encode_data_url(std::string_view data);
 

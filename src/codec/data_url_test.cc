@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "codec/base64.h"
+
 namespace strake::codec::data_url_test {
 
 TEST(DataUrl, Decodes) {
@@ -120,6 +122,20 @@ TEST(DataUrl, ParsingUndoesEncoding) {
       RC_ASSERT(parsed.ok());
       RC_ASSERT(parsed->data == data);
     }
+  }));
+}
+
+TEST(DataUrl, CheckingSaysWhatParsingSays) {
+  EXPECT_TRUE(rc::check([] {
+    const auto heads = rc::gen::element<std::string>("data:,", "data:;base64,", "data:text/plain;base64,", "data:");
+    const auto characters = rc::gen::container<std::string>(
+        rc::gen::oneOf(rc::gen::elementOf(std::string("%AZaz09+/=\n")), rc::gen::arbitrary<char>()));
+    std::string url = *heads + *characters;
+    if (*rc::gen::arbitrary<bool>()) url = *heads + encode_base64(*rc::gen::arbitrary<std::string>());
+    const auto parsed = parse_data_url(url);
+    const auto checked = check_data_url(url);
+    RC_ASSERT(checked.ok() == parsed.ok());
+    if (!checked.ok()) RC_ASSERT(checked.error().to_string() == parsed.error().to_string());
   }));
 }
 

@@ -57,10 +57,10 @@ Status check_files(const json::Value& config) {
   for (std::size_t i = 0; i < files->get_array().size(); ++i) {
     const json::Value& file = files->get_array()[i];
     const std::string source = json::find_string(file, {"contents", "source"}).value_or("");
-    if (!source.starts_with("data:")) continue;
+    const std::string compression = json::find_string(file, {"contents", "compression"}).value_or("");
+    if (!source.starts_with("data:") || compression.empty()) continue;  // validation has looked at the URL itself
     const std::string where =
         fmt::format("storage.files[{}] ({}).contents.source", i, json::find_string(file, {"path"}).value_or(""));
-    const std::string compression = json::find_string(file, {"contents", "compression"}).value_or("");
     if (auto decoded = decode_source(source, compression, where, budget); !decoded.ok())
       return std::move(decoded).error();
   }
