@@ -1,6 +1,7 @@
 #include "codec/yaml_style.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -138,14 +139,15 @@ ScalarTraits analyze_simple(std::string_view text) {
   const auto contains = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   const char first = text.front();
   const bool blank_after_first = text.size() == 1 || text[1] == ' ';
+  const bool has_space = text.find(' ') != std::string_view::npos;
   TextFacts facts;
+  facts.multiline = text.find('\n') != std::string_view::npos;
   facts.has_indicator = text.starts_with("---") || text.starts_with("...") ||
                         is_leading_indicator(static_cast<unsigned char>(first)) ||
-                        ((first == '?' || first == '-') && blank_after_first) || text.back() == ':' || contains(": ") ||
-                        contains(" #") || contains("\n#");
-  facts.multiline = contains("\n");
-  facts.break_then_space = facts.multiline && contains("\n ");
-  facts.space_then_break = facts.multiline && contains(" \n");
+                        ((first == '?' || first == '-') && blank_after_first) || text.back() == ':' ||
+                        (has_space && (contains(": ") || contains(" #"))) || (facts.multiline && contains("\n#"));
+  facts.break_then_space = has_space && facts.multiline && contains("\n ");
+  facts.space_then_break = has_space && facts.multiline && contains(" \n");
   facts.starts_with_space = first == ' ';
   facts.ends_with_space = text.back() == ' ';
   return traits_of(facts);
@@ -235,16 +237,16 @@ ScalarForm choose_form(std::string_view simple_text) {
 }
 
 bool is_simple_text(std::string_view text) {
-  while (text.size() >= sizeof(std::uint64_t)) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data(), sizeof bytes);
-    if (not_printable_ascii(bytes) != 0 &&
-        !std::ranges::all_of(text.substr(0, sizeof bytes), [](char c) { return is_printable_ascii(c) || c == '\n'; })) {
-      return false;
-    }
-    text.remove_prefix(sizeof bytes);
+  const auto is_simple = [](char c) { return is_printable_ascii(c) || c == '\n'; };
+  constexpr std::size_t kWords = 4;
+  std::array<std::uint64_t, kWords> words{};
+  for (; text.size() >= sizeof words; text.remove_prefix(sizeof words)) {
+    std::memcpy(words.data(), text.data(), sizeof words);
+    std::uint64_t odd = 0;
+    for (const std::uint64_t word : words) odd |= not_printable_ascii(word);
+    if (odd != 0 && !std::ranges::all_of(text.substr(0, sizeof words), is_simple)) return false;
   }
-  return std::ranges::all_of(text, [](char c) { return is_printable_ascii(c) || c == '\n'; });
+  return std::ranges::all_of(text, is_simple);
 }
 
 bool is_word(std::string_view key) {

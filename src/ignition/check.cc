@@ -30,6 +30,7 @@ class Reader {
       wrong_type(path, "an object", value);
       return taken;
     }
+    taken.reserve(value.get_object().size() + 1);  // a merge gives files one more member
     for (const auto& entry : value.get_object()) {
       const std::string_view name = entry.key();
       const json::Value& item = entry.value();
@@ -61,22 +62,22 @@ class Reader {
     switch (member.type) {
       case MemberType::kString:
         if (!item.is_string()) return wrong_type(path, "a string", item);
-        taken[member.name] = item;
+        taken.emplace(member.name, item);
         return;
       case MemberType::kInteger: {
         const auto number =
             item.is_double() && numbers_ == Numbers::kAsWritten ? std::nullopt : json::find_int(item, {});
         if (!number) return wrong_type(path, "an integer", item);
-        taken[member.name] = *number;
+        taken.emplace(member.name, *number);
         return;
       }
       case MemberType::kBool:
         if (!item.is_bool()) return wrong_type(path, "a boolean", item);
-        taken[member.name] = item;
+        taken.emplace(member.name, item);
         return;
-      case MemberType::kObject: taken[member.name] = object(item, *member.element, path, named_exactly); return;
+      case MemberType::kObject: taken.emplace(member.name, object(item, *member.element, path, named_exactly)); return;
       case MemberType::kStringList:
-      case MemberType::kObjectList: taken[member.name] = list(item, member, path, named_exactly); return;
+      case MemberType::kObjectList: taken.emplace(member.name, list(item, member, path, named_exactly)); return;
     }
   }
 

@@ -42,23 +42,25 @@ Status check_paths(const json::Value& config) {
     const json::Value* items = json::find(config, {"storage", list});
     if (items == nullptr) continue;
     for (std::size_t i = 0; i < items->get_array().size(); ++i) {
-      const std::string path = json::find_string(items->get_array()[i], {"path"}).value_or("");
-      if (path != "/" && path.find('\0') == std::string::npos) continue;
+      const std::string_view path = json::as_view(items->get_array()[i].get_object().at("path").get_string());
+      if (path != "/" && path.find('\0') == std::string_view::npos) continue;
       return member_error(fmt::format("storage.{}[{}].path", list, i), fmt::format("'{}' cannot be written", path));
     }
   }
   return {};
 }
 
+/// Validation has looked at the URLs themselves; what is left is whether packed contents unpack.
 Status check_files(const json::Value& config) {
   const json::Value* files = json::find(config, {"storage", "files"});
   if (files == nullptr) return {};
   std::size_t budget = kMaxFilesBytes;
   for (std::size_t i = 0; i < files->get_array().size(); ++i) {
     const json::Value& file = files->get_array()[i];
-    const std::string source = json::find_string(file, {"contents", "source"}).value_or("");
     const std::string compression = json::find_string(file, {"contents", "compression"}).value_or("");
-    if (!source.starts_with("data:") || compression.empty()) continue;  // validation has looked at the URL itself
+    if (compression.empty()) continue;
+    const std::string source = json::find_string(file, {"contents", "source"}).value_or("");
+    if (!source.starts_with("data:")) continue;
     const std::string where =
         fmt::format("storage.files[{}] ({}).contents.source", i, json::find_string(file, {"path"}).value_or(""));
     if (auto decoded = decode_source(source, compression, where, budget); !decoded.ok())
@@ -97,18 +99,24 @@ json::Value empty_config() { return json::Object{{"ignition", json::Object{{"ver
 
 void normalise(json::Value& config) {
   if (!config.is_object()) return;
-  json::Object kept;
-  for (auto& [name, item] : config.get_object()) {
+  json::Object& members = config.get_object();
+  bool any_empty = false;
+  const auto is_empty = [](const json::Value& item) {
+    return item.is_null() || (item.is_array() && item.get_array().empty()) ||
+           (item.is_object() && item.get_object().empty());
+  };
+  for (auto& [name, item] : members) {
     if (item.is_array()) {
       for (json::Value& element : item.get_array()) normalise(element);
     } else {
       normalise(item);
     }
-    const bool empty = item.is_null() || (item.is_array() && item.get_array().empty()) ||
-                       (item.is_object() && item.get_object().empty());
-    if (!empty) kept[name] = std::move(item);
+    any_empty = any_empty || is_empty(item);
   }
-  config = std::move(kept);
+  if (!any_empty) return;
+  for (auto member = members.begin(); member != members.end();) {
+    member = is_empty(member->value()) ? members.stable_erase(member) : member + 1;
+  }
 }
 
 Result<std::string> decode_config_bytes(std::string_view bytes) {

@@ -1,6 +1,8 @@
 #include "machineconfig/merge.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
 #include "ignition/config.h"
 
@@ -8,24 +10,45 @@ namespace strake::machineconfig {
 
 namespace {
 
+struct PathHash : std::hash<std::string_view> {
+  using is_transparent = void;
+};
+using PathSet = std::unordered_set<std::string, PathHash, std::equal_to<>>;
+
+std::string_view path_of(const json::Value& file) { return json::as_view(file.get_object().at("path").get_string()); }
+
 json::Array* files_in(json::Value& ignition) {
   json::Value* files = json::find(ignition, {"storage", "files"});
   return files == nullptr ? nullptr : &files->get_array();
 }
 
-/// An explicit empty compression on every file of an upper layer stops the "gzip" of a lower one from leaking into
+/// The paths of all files for which some layer names a compression, "" included.
+PathSet paths_with_compression(std::vector<Fragment>& fragments) {
+  PathSet paths;
+  for (Fragment& fragment : fragments) {
+    json::Array* files = fragment.ignition ? files_in(*fragment.ignition) : nullptr;
+    if (files == nullptr) continue;
+    for (const json::Value& file : *files) {
+      if (json::find(file, {"contents", "compression"}) != nullptr) paths.emplace(path_of(file));
+    }
+  }
+  return paths;
+}
+
+/// An explicit empty compression on the files of an upper layer stops the "gzip" of a lower one from leaking into
 /// replaced contents.
-void reset_compression(json::Value& ignition) {
-  json::Array* files = files_in(ignition);
+void reset_compression(json::Value& ignition, const PathSet& paths) {
+  json::Array* files = paths.empty() ? nullptr : files_in(ignition);
   if (files == nullptr) return;
   for (json::Value& file : *files) {
+    if (!paths.contains(path_of(file))) continue;
     json::Value& contents = file.get_object().emplace("contents", json::Object{}).first->value();
     contents.get_object().emplace("compression", "");
   }
 }
 
-void drop_empty_compression(json::Value& ignition) {
-  json::Array* files = files_in(ignition);
+void drop_empty_compression(json::Value& ignition, const PathSet& paths) {
+  json::Array* files = paths.empty() ? nullptr : files_in(ignition);
   if (files == nullptr) return;
   for (json::Value& file : *files) {
     json::Value* contents = file.get_object().if_contains("contents");
@@ -45,10 +68,11 @@ void default_overwrite(json::Value& ignition) {
 
 /// The bottom layer is the first MachineConfig even when that has no Ignition config: then an empty one.
 json::Value merge_ignition(std::vector<Fragment>& fragments) {
+  const PathSet packed = paths_with_compression(fragments);
   std::vector<json::Value> layers;
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     std::optional<json::Value>& own = fragments[i].ignition;
-    if (i > 0 && own) reset_compression(*own);
+    if (i > 0 && own) reset_compression(*own, packed);
     if (own) {
       layers.push_back(*std::move(own));
     } else if (i == 0) {
@@ -57,7 +81,7 @@ json::Value merge_ignition(std::vector<Fragment>& fragments) {
   }
   const bool layered = layers.size() > 1;
   json::Value merged = ignition::merge_all(std::move(layers));
-  if (layered) drop_empty_compression(merged);
+  if (layered) drop_empty_compression(merged, packed);
   default_overwrite(merged);
   return merged;
 }
