@@ -76,7 +76,10 @@ Result<Row> measure(const Shape& shape) {
   const std::vector<kube::ObjectPtr> configs = make_configs(shape);
   const machineconfig::RenderInput input = render_input(configs);
   STRAKE_TRY(const machineconfig::RenderPlan plan, machineconfig::render_pool(input));
-  STRAKE_TRY(const std::string text, yaml::emit(*json::find(plan.rendered.json(), {"spec"})));
+  std::string text;  // what a render has to read: where paths overlap, the result is much smaller
+  for (const kube::ObjectPtr& config : configs) {
+    STRAKE_CHECK_OK(yaml::emit_to(*json::find(config->json(), {"spec"}), [&](std::string_view part) { text += part; }));
+  }
   row.yaml_mebibytes = static_cast<double>(text.size()) / (1 << 20);
 
   row.render_seconds = cpu_seconds_of([&] {
@@ -119,9 +122,8 @@ std::string milliseconds(std::optional<double> seconds) {
 
 std::string table(const std::vector<Row>& rows) {
   std::string text =
-      "| MachineConfigs x files | YAML MiB | render ms | allocated MiB | allocations | MD5 of the YAML ms | render / "
-      "MD5 "
-      "| from YAML files ms | operator's libraries ms | we are faster by | operator, quoted ms | faster by |\n"
+      "| MachineConfigs x files | MiB | render ms | allocated MiB | allocations | MD5 of the same bytes ms | "
+      "render / MD5 | from YAML files ms | operator's libraries ms | faster by | operator, quoted ms | faster by |\n"
       "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const Row& row : rows) {
     text += fmt::format(

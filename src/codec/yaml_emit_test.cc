@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 #include <boost/json.hpp>
 
 #include "codec/digest.h"
 #include "codec/yaml.h"
+#include "codec/yaml_style.h"
 
 namespace strake::yaml::yaml_emit_test {
 
@@ -329,6 +332,56 @@ TEST(YamlEmit, RefusesWhatTheReaderRefuses) {
   ASSERT_FALSE(nested.ok());
   EXPECT_NE(nested.error().to_string().find("spec: items: item 1"), std::string::npos) << nested.error().to_string();
   EXPECT_NE(nested.error().to_string().find("U+007F"), std::string::npos);
+}
+
+/// Text from the characters that decide; now and then one that is not simple.
+std::string any_text() {
+  return *rc::gen::container<std::string>(
+      rc::gen::elementOf(std::string("aaaaaaaz019  \n\n:#-?.,[]{}'\"\\%~_+ey\t\x7F\xC3")));
+}
+
+TEST(YamlEmit, SimpleTextIsTreatedLikeAnyOther) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = any_text();
+    const bool simple =
+        std::all_of(text.begin(), text.end(), [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; });
+    RC_ASSERT(is_simple_text(text) == simple);
+    RC_PRE(simple);
+    const ScalarForm quick = choose_form(std::string_view(text));
+    const ScalarForm thorough = choose_form(std::u32string(text.begin(), text.end()));
+    RC_ASSERT(quick.style == thorough.style);
+    RC_ASSERT(quick.multiline == thorough.multiline);
+  }));
+}
+
+TEST(YamlEmit, ReadingUndoesWriting) {
+  EXPECT_TRUE(rc::check([] {
+    json::Object value;
+    for (int left = *rc::gen::inRange(0, 5); left > 0; --left) {
+      std::string text = any_text();
+      std::erase_if(text, [](char c) { return c == '\x7F' || c == '\xC3'; });
+      value["k" + std::to_string(left)] = json::Array{json::Value(text), json::Object{{"x", text}}};
+    }
+    const auto again = parse("# one document\n" + *emit(value));
+    RC_ASSERT(again.ok());
+    RC_ASSERT(*again == json::Value(value));
+  }));
+}
+
+TEST(YamlEmit, PartsMakeTheWhole) {
+  json::Array items;
+  for (int i = 0; i < 3000; ++i) items.emplace_back(std::string(static_cast<std::size_t>(i) % 97, 'x'));
+  items.emplace_back(std::string(100'000, 'y'));  // more than any buffer
+  items.emplace_back("last");
+  std::string joined;
+  std::size_t parts = 0;
+  ASSERT_TRUE(emit_to(items, [&](std::string_view part) {
+                joined += part;
+                ++parts;
+              }).ok());
+  EXPECT_EQ(joined, emitted(items));
+  EXPECT_GT(parts, 3u);
+  EXPECT_TRUE(joined.ends_with("y\n- last\n"));
 }
 
 }  // namespace strake::yaml::yaml_emit_test
