@@ -104,7 +104,7 @@ TEST(HostileRegistry, Blobs) {
        {Code::kTimeout}},
       {"not HTTP",
        [](auto& c) { c.send("SSH-2.0-OpenSSH\r\n"); },
-       {Code::kUnavailable, Code::kCorrupt, Code::kUnsupported}},
+       {Code::kUnavailable, Code::kCorrupt, Code::kUnsupported, Code::kInvalidArgument}},
       {"error page without end",
        [](auto& c) {
          c.send(answer("404 Not Found", "", ""));
