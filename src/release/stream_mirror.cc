@@ -202,16 +202,14 @@ Error StreamMirror::absent(const Error& cause, std::string_view version, std::st
                others.ok() && !others->empty() ? fmt::format("{}", fmt::join(*others, ", ")) : "unknown");
 }
 
-Result<Stream> StreamMirror::read_folder(const std::string& folder, std::string_view label,
-                                         std::string_view rpm_arch) const {
+Result<json::Value> StreamMirror::read_folder(const std::string& folder, std::string_view label,
+                                              std::string_view rpm_arch) const {
   STRAKE_TRY(const std::string checksums, reader_.read(fmt::format("{}{}", folder, kChecksums), call_));
   const Result<std::string> build = reader_.read(fmt::format("{}{}", folder, kBuildId), call_);
   if (!build.ok() && build.error().code() != Code::kNotFound) return build.error();
   // Folders from before this file are known by their version alone.
   const std::string_view release = build.ok() && !trimmed(*build).empty() ? trimmed(*build) : label;
-  STRAKE_TRY_CONTEXT(json::Value document, stream_of_checksums(checksums, folder, release, label, rpm_arch), "{}",
-                     folder);
-  return stream_of_document(std::move(document)).context("{}", folder);
+  return stream_of_checksums(checksums, folder, release, label, rpm_arch).context("{}", folder);
 }
 
 Result<StreamSet> StreamMirror::read(std::string_view version, std::string_view rpm_arch,
@@ -233,11 +231,9 @@ Result<StreamSet> StreamMirror::read(std::string_view version, std::string_view 
     const std::string_view bare = std::string_view(folder).substr(0, folder.size() - 1);
     label = bare.substr(bare.rfind('/') + 1);
   }
-  Result<Stream> stream = read_folder(folder, label, rpm_arch);
-  if (!stream.ok()) return absent(stream.error(), label, rpm_arch);
-  StreamSet set;
-  set.default_stream = *std::move(stream);
-  return set;
+  const Result<json::Value> document = read_folder(folder, label, rpm_arch);
+  if (!document.ok()) return absent(document.error(), label, rpm_arch);
+  return read_streams(json::write(*document), options).context("{}", folder);
 }
 
 }  // namespace strake::release

@@ -38,7 +38,7 @@ class StreamMirror {
 
  private:
   std::string versions_folder(std::string_view rpm_arch) const;
-  Result<Stream> read_folder(const std::string& folder, std::string_view label, std::string_view rpm_arch) const;
+  Result<json::Value> read_folder(const std::string& folder, std::string_view label, std::string_view rpm_arch) const;
   Error absent(const Error& cause, std::string_view version, std::string_view rpm_arch) const;
 
   const UrlReader& reader_;

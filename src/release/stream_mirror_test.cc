@@ -141,6 +141,15 @@ TEST(StreamMirror, IndexByVersionAndArchitecture) {
   EXPECT_FALSE(mirror.names_one_version());
 }
 
+TEST(StreamMirror, MarketplaceDataIsMergedIntoFoldersToo) {
+  ImportOptions options;
+  options.marketplace =
+      R"({"x86_64":{"azure":{"ocp":{"hyperVGen2":{"publisher":"p","offer":"o","sku":"s","version":"1"}}}}})";
+  const Result<StreamSet> set = WebMirror().at("/pub/openshift-v4").read("4.16.3", "x86_64", options);
+  ASSERT_TRUE(set.ok()) << set.error().to_string();
+  EXPECT_EQ(set->default_stream->architectures.at("x86_64").azure.plans.at("ocp").gen2->urn(), "p:o:s:1");
+}
+
 TEST(StreamMirror, DocumentsAreReadWhereverTheyLie) {
   const WebMirror web;
   const StreamMirror stable = web.at("/streams/stable.json");
