@@ -7,6 +7,9 @@ namespace strake::cmd {
 
 extern const CommandSpec kUpCommand;
 extern const CommandSpec kReleaseApplyCommand;
+extern const CommandSpec kReleaseInfoCommand;
+extern const CommandSpec kReleaseImagesCommand;
+extern const CommandSpec kReleaseVerifyCommand;
 extern const CommandSpec kPlanCommand;
 extern const CommandSpec kRenderCommand;
 extern const CommandSpec kDiffCommand;

@@ -15,6 +15,9 @@ using namespace strake::cmd;
 constexpr const CommandSpec* kCommands[] = {
     &kUpCommand,
     &kReleaseApplyCommand,
+    &kReleaseInfoCommand,
+    &kReleaseImagesCommand,
+    &kReleaseVerifyCommand,
     &kPlanCommand,
     &kRenderCommand,
     &kDiffCommand,
