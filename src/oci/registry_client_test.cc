@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "net/testing/connect_proxy.h"
 #include "oci/testing/fake_registry.h"
 #include "support/temp_dir.h"
 
@@ -215,6 +216,20 @@ TEST(RegistryClient, AnUnknownAuthorityIsRefused) {
   const auto manifest = f.client()->fetch_manifest("org/os", "v1", {});
   ASSERT_FALSE(manifest.ok());
   EXPECT_EQ(manifest.error().code(), Code::kDenied) << manifest.error().to_string();
+}
+
+TEST(RegistryClient, ByWayOfAProxy) {
+  Fixture f({Auth::kBearer});
+  f.registry.put_manifest("org/os", "v1", std::string(media_type::kOciIndex), kIndex);
+  const net::testing::ConnectProxy proxy;
+  f.settings.proxy = net::ProxySettings{fmt::format("http://127.0.0.1:{}", proxy.port()), "", ""};
+  const auto manifest = f.client()->fetch_manifest("org/os", "v1", {});
+  ASSERT_TRUE(manifest.ok()) << manifest.error().to_string();
+  ASSERT_FALSE(proxy.heads().empty());
+  for (const std::string& head : proxy.heads()) {
+    EXPECT_TRUE(head.starts_with("CONNECT " + f.registry.host())) << head;
+    EXPECT_EQ(head.find("\r\nAuthorization:"), std::string::npos) << "the proxy sees no credentials of the registry";
+  }
 }
 
 TEST(RegistryTrust, FoldersAsPodmanReadsThem) {

@@ -12,6 +12,7 @@
 #include "oci/image_files.h"
 #include "oci/testing/sample_image.h"
 #include "support/registry_server.h"
+#include "support/server_process.h"
 #include "support/servers.h"
 
 namespace strake::test {
@@ -338,6 +339,52 @@ TEST_P(Registry, AFetchGoesOnInTheMiddle) {
   });
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
   EXPECT_EQ(rest, whole.substr(100'000));
+}
+
+/// Files behind a plain web server are a registry one can read from.
+TEST(InsecureRegistry, PlainHttpOnlyWhereTheRulesAllowIt) {
+  TempDir dir;
+  const oci::Descriptor image = oci::testing::write_image(dir / "layout", "v1", sample_layers());
+  const auto root = dir / "www";
+  std::filesystem::create_directories(root / "v2/os/manifests");
+  std::filesystem::create_directories(root / "v2/os/blobs");
+  ASSERT_TRUE(write_file_atomic(root / "v2/index.html", "{}", 0644).ok());
+  for (const auto& blob : std::filesystem::directory_iterator(dir / "layout" / "blobs" / "sha256")) {
+    std::filesystem::copy_file(blob.path(), root / "v2/os/blobs" / ("sha256:" + blob.path().filename().string()));
+  }
+  std::filesystem::copy_file(dir / "layout" / "blobs" / "sha256" / image.digest.hex(), root / "v2/os/manifests/v1");
+  const auto ports = free_ports(1);
+  ASSERT_TRUE(ports.ok()) << ports.error().to_string();
+  Command command;
+  command.argv = {"python3",   "-m",          "http.server", "--bind",
+                  "127.0.0.1", "--directory", root,          std::to_string(ports->at(0))};
+  command.log_file = dir / "http.log";
+  auto server = ChildProcess::start(command);
+  ASSERT_TRUE(server.ok()) << server.error().to_string();
+
+  const std::string host = fmt::format("127.0.0.1:{}", ports->at(0));
+  runtime::ThreadRuntime runtime;
+  oci::RegistryOptions options;
+  options.proxy = net::ProxySettings{};
+  options.backoff.initial = std::chrono::milliseconds(50);
+  options.max_attempts = 2;
+  oci::Registries strict(options, {}, runtime);
+  oci::Registries lenient(options, oci::MirrorRules{{{host, "", true, false, {}}}}, runtime);
+  // Until the server listens nobody answers at all; then it answers, but not with TLS.
+  Result<oci::Descriptor> found = error(Code::kUnavailable, "not asked yet");
+  for (int i = 0; i < 200 && !found.ok(); ++i) {
+    found = (*oci::RegistrySource::open({host, "os", "v1"}, lenient))->resolve("");
+    if (!found.ok()) server->wait_exit(std::chrono::milliseconds(50));
+  }
+  ASSERT_TRUE(found.ok()) << found.error().to_string() << last_lines(command.log_file);
+  EXPECT_EQ(found->digest, image.digest);
+  const auto source = oci::RegistrySource::open({host, "os", "v1"}, lenient);
+  const auto manifest = (*source)->read_manifest((*source)->resolve("").value());
+  ASSERT_TRUE(manifest.ok()) << manifest.error().to_string();
+  const auto files = oci::ImageFiles::read(**source, *manifest, {}, runtime, {});
+  ASSERT_TRUE(files.ok()) << files.error().to_string();
+  EXPECT_EQ(described(*files), kSampleFiles);
+  EXPECT_FALSE((*oci::RegistrySource::open({host, "os", "v1"}, strict))->resolve("").ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Logins, Registry, ::testing::Values(RegistryLogin::kPassword, RegistryLogin::kToken),

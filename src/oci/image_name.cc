@@ -1,0 +1,82 @@
+#include "oci/image_name.h"
+
+#include <array>
+
+#include "oci/docker_archive.h"
+#include "oci/layout.h"
+
+namespace strake::oci {
+
+namespace {
+
+struct TransportPrefix {
+  std::string_view prefix;
+  Transport transport;
+};
+
+constexpr std::array kTransportPrefixes{
+    TransportPrefix{"docker://", Transport::kRegistry},
+    TransportPrefix{"oci:", Transport::kLayout},
+    TransportPrefix{"oci-archive:", Transport::kOciArchive},
+    TransportPrefix{"docker-archive:", Transport::kDockerArchive},
+};
+
+}  // namespace
+
+std::string_view to_string(Transport transport) {
+  switch (transport) {
+    case Transport::kRegistry: return "docker";
+    case Transport::kLayout: return "oci";
+    case Transport::kOciArchive: return "oci-archive";
+    case Transport::kDockerArchive: return "docker-archive";
+  }
+  return "unknown";
+}
+
+Result<ImageName> parse_image_name(std::string_view text) {
+  for (const auto& [prefix, transport] : kTransportPrefixes) {
+    if (!text.starts_with(prefix)) continue;
+    const std::string_view rest = text.substr(prefix.size());
+    if (transport == Transport::kRegistry) {
+      STRAKE_TRY(const Reference reference, parse_reference(rest));
+      return ImageName{transport, reference.to_string(), ""};
+    }
+    // A path with a colon in it cannot be told from a name; the tools whose form this is do the same.
+    const std::size_t colon = rest.find(':');
+    const std::string_view path = rest.substr(0, colon);
+    if (path.empty()) return error(Code::kInvalidArgument, "image '{}': a path is missing after '{}'", text, prefix);
+    return ImageName{transport, std::string(path),
+                     colon == std::string_view::npos ? std::string() : std::string(rest.substr(colon + 1))};
+  }
+  if (text.starts_with('/') || text.starts_with("./") || text.starts_with("../")) {
+    return error(Code::kInvalidArgument,
+                 "image '{0}' looks like a path: write oci:{0}, oci-archive:{0} or docker-archive:{0}", text);
+  }
+  STRAKE_TRY(const Reference reference, parse_reference(text));
+  return ImageName{Transport::kRegistry, reference.to_string(), ""};
+}
+
+Result<OpenedImage> open_image(const ImageName& name, Registries& registries) {
+  switch (name.transport) {
+    case Transport::kRegistry: {
+      STRAKE_TRY(Reference reference, parse_reference(name.place));
+      STRAKE_TRY(std::unique_ptr<ImageSource> source, RegistrySource::open(std::move(reference), registries));
+      return OpenedImage{std::move(source), ""};
+    }
+    case Transport::kLayout: {
+      STRAKE_TRY(Layout layout, Layout::open(name.place));
+      return OpenedImage{std::make_unique<Layout>(std::move(layout)), name.name};
+    }
+    case Transport::kOciArchive: {
+      STRAKE_TRY(Layout layout, Layout::open_archive(name.place));
+      return OpenedImage{std::make_unique<Layout>(std::move(layout)), name.name};
+    }
+    case Transport::kDockerArchive: {
+      STRAKE_TRY(DockerArchive archive, DockerArchive::open(name.place));
+      return OpenedImage{std::make_unique<DockerArchive>(std::move(archive)), name.name};
+    }
+  }
+  return error(Code::kInternal, "unknown transport");
+}
+
+}  // namespace strake::oci

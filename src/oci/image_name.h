@@ -1,0 +1,40 @@
+// Images as people name them on a command line, and the source that stands behind such a name.
+//
+//   quay.io/org/os:4.20, docker://quay.io/org/os@sha256:...     a registry
+//   oci:FOLDER[:NAME]   oci-archive:FILE[:NAME]   docker-archive:FILE[:NAME]
+//
+// The forms are those of skopeo and podman.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "oci/registry_source.h"
+
+namespace strake::oci {
+
+enum class Transport { kRegistry, kLayout, kOciArchive, kDockerArchive };
+
+std::string_view to_string(Transport transport);
+
+struct ImageName {
+  Transport transport = Transport::kRegistry;
+  std::string place;  ///< the reference of a registry, else a path
+  std::string name;   ///< which image at that path; empty: the only one
+
+  bool operator==(const ImageName&) const = default;
+};
+
+/// A text without a transport is a registry's; one that looks like a path is refused with what to write instead.
+Result<ImageName> parse_image_name(std::string_view text);
+
+struct OpenedImage {
+  std::unique_ptr<ImageSource> source;
+  std::string reference;  ///< for find_entries() and resolve()
+};
+
+Result<OpenedImage> open_image(const ImageName& name, Registries& registries);
+
+}  // namespace strake::oci
