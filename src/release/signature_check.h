@@ -1,15 +1,14 @@
 // One OpenPGP signed message checked with one keyring, by gpgv.
 //
-// gpgv and not gpgme: tried side by side, gpgme has to import the keys into a home of its own and starts gpg and its
-// daemons for that; gpgv is one small program that does nothing but verify, reads the keyring it is given and writes
-// nothing. It needs no agent, no trust database and no network, and a relocatable bundle carries it as one more file.
+// gpgv and not gpgme: that drives gpg, which wants the keys imported into a home of its own and brings its daemons;
+// gpgv is one small program that does nothing but verify, reads the keyring it is given and writes nothing. It needs no
+// agent, no trust database and no network, and a relocatable bundle carries it as one more file.
 // It runs with an empty environment, and its two inputs lie in a private folder that is removed afterwards.
 //
 // Accepted and refused as clusters do it:
 //   accepted   one binary signed message, compressed (ZIP, ZLIB, BZIP2) or not, in text mode or not; bytes after it;
-//   keys
-//              that have expired, a signature made after that included (a warning); signatures dated in the future or
-//              made with SHA-1
+//              keys that have expired, a signature made after that included (a warning); signatures dated in the
+//              future or made with SHA-1
 //   refused    armoured, clear-signed and detached signatures; two signers; a signature past its own lifetime; a key
 //              that is revoked, expired or not; EdDSA keys
 #pragma once
