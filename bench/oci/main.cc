@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "machine.h"
 #include "codec/compress.h"
+#include "machine.h"
 #include "oci/copy.h"
 #include "oci/testing/sample_image.h"
 #include "support/registry_server.h"
