@@ -193,8 +193,9 @@ std::optional<std::string> source_problem(std::string_view source, SpecVersion v
   }
   if (url->scheme == "data") {
     // Spec 2.0 judges the URL as it would write it: the scheme in lower case.
-    const Status checked = version == SpecVersion{2, 0} ? codec::check_data_url(fmt::format("data:{}", source.substr(5)))
-                                                        : codec::check_data_url(source);
+    const Status checked = version == SpecVersion{2, 0}
+                               ? codec::check_data_url(fmt::format("data:{}", source.substr(5)))
+                               : codec::check_data_url(source);
     if (!checked.ok()) return checked.error().to_string();
     return std::nullopt;
   }
