@@ -51,7 +51,8 @@ json::Value empty_config();
 /// The child laid over the parent, member by member, as coreos/ignition merges configs. Both normalised.
 json::Value merge(const json::Value& parent, const json::Value& child);
 
-/// The same for any number of configs, the first at the bottom. Takes the configs apart: what wins is moved, not copied.
+/// The same for any number of configs, the first at the bottom. Takes the configs apart: what wins is moved, not
+/// copied.
 json::Value merge_all(std::vector<json::Value> configs);
 
 /// Drops nulls, empty lists, and objects left without members.
