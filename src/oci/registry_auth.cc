@@ -12,6 +12,8 @@ constexpr std::chrono::seconds kShortCall{60};
 constexpr std::chrono::seconds kShortIdle{30};
 /// A token must not expire on its way.
 constexpr std::chrono::seconds kTokenMargin{10};
+/// How long a password is kept before the files and helpers are asked again: a helper is a program to be started.
+constexpr std::chrono::minutes kPasswordLifetime{5};
 constexpr std::size_t kMaxKeptTokens = 1024;
 
 std::string token_key(const Scope& scope) { return fmt::format("{}", fmt::join(scope.to_strings(), " ")); }
@@ -103,29 +105,38 @@ Result<Token> RegistryAuth::fetch_token(const Greeting& greeting, const Scope& s
 Result<std::string> RegistryAuth::authorization(const Scope& scope, const runtime::Call& call) {
   STRAKE_TRY(const Greeting known, greeting(call));
   if (!known.challenge) return std::string();
-  if (known.challenge->scheme == "basic") {
-    // Who listens on the way would have the password.
-    if (known.base_url.starts_with("http://")) return std::string();
-    STRAKE_TRY(const auto credentials, find_credentials(registry_, scope.repository, credentials_, call.stop));
-    return credentials ? basic_authorization(*credentials) : std::string();
-  }
   const std::string key = token_key(scope);
   {
     const std::scoped_lock lock(mutex_);
-    const auto kept = tokens_.find(key);
-    if (kept != tokens_.end() && runtime_.now() < kept->second.until) return "Bearer " + kept->second.value;
+    const auto kept = kept_.find(key);
+    if (kept != kept_.end() && runtime_.now() < kept->second.until) return kept->second.authorization;
   }
-  STRAKE_TRY_CONTEXT(const Token token, fetch_token(known, scope, call), "getting a token for {} of registry {}", key,
-                     registry_);
+  Kept fresh;
+  if (known.challenge->scheme == "basic") {
+    STRAKE_TRY(fresh.authorization, basic_proof(known, scope, call));
+    fresh.until = runtime_.now() + kPasswordLifetime;
+  } else {
+    STRAKE_TRY_CONTEXT(const Token token, fetch_token(known, scope, call), "getting a token for {} of registry {}", key,
+                       registry_);
+    fresh = {"Bearer " + token.value, runtime_.now() + token.lifetime - kTokenMargin};
+  }
   const std::scoped_lock lock(mutex_);
-  if (tokens_.size() >= kMaxKeptTokens) tokens_.clear();
-  tokens_.insert_or_assign(key, KeptToken{token.value, runtime_.now() + token.lifetime - kTokenMargin});
-  return "Bearer " + token.value;
+  if (kept_.size() >= kMaxKeptTokens) kept_.clear();
+  kept_.insert_or_assign(key, fresh);
+  return fresh.authorization;
+}
+
+/// Empty when nothing is known, or when who listens on the way would have the password.
+Result<std::string> RegistryAuth::basic_proof(const Greeting& greeting, const Scope& scope,
+                                              const runtime::Call& call) const {
+  if (greeting.base_url.starts_with("http://")) return std::string();
+  STRAKE_TRY(const auto credentials, find_credentials(registry_, scope.repository, credentials_, call.stop));
+  return credentials ? basic_authorization(*credentials) : std::string();
 }
 
 void RegistryAuth::forget_token(const Scope& scope) {
   const std::scoped_lock lock(mutex_);
-  tokens_.erase(token_key(scope));
+  kept_.erase(token_key(scope));
 }
 
 }  // namespace strake::oci

@@ -1,7 +1,8 @@
 // RegistryAuth: how one registry wants to be spoken to, and the tokens it gave us. Private to this module.
 //
 // The registry is asked once, at its own address, what it wants (GET /v2/). Only that answer decides where credentials
-// go: an answer met after a redirect never does. Tokens are kept for each scope until shortly before they expire.
+// go: an answer met after a redirect never does. What was shown once is kept for each scope: a token until shortly
+// before it expires, a password for some minutes.
 #pragma once
 
 #include <map>
@@ -33,14 +34,15 @@ class RegistryAuth {
     std::string base_url;
     std::optional<Challenge> challenge;  ///< absent: the registry asks for nothing
   };
-  struct KeptToken {
-    std::string value;
+  struct Kept {
+    std::string authorization;
     runtime::TimePoint until;
   };
 
   Result<Greeting> greeting(const runtime::Call& call);
   Result<Greeting> greet(const std::string& base_url, const runtime::Call& call);
   Result<Token> fetch_token(const Greeting& greeting, const Scope& scope, const runtime::Call& call);
+  Result<std::string> basic_proof(const Greeting& greeting, const Scope& scope, const runtime::Call& call) const;
   net::CallOptions short_call(const runtime::Call& call);
 
   const std::string registry_;
@@ -51,7 +53,7 @@ class RegistryAuth {
 
   std::mutex mutex_;
   std::optional<Greeting> greeting_;
-  std::map<std::string, KeptToken> tokens_;  ///< by scope
+  std::map<std::string, Kept> kept_;  ///< by scope
 };
 
 /// The time limits of a request: the caller's, and our own.

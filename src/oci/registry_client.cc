@@ -12,6 +12,8 @@ constexpr std::size_t kMaxErrorBytes = 16u << 10;
 constexpr std::size_t kMaxAnswerHeaderBytes = 64u << 10;
 constexpr unsigned kMaxRegistryRedirects = 5;
 constexpr std::chrono::seconds kTransferStart{60};
+/// A registry that does not even greet is given up soon: another place may have the image.
+constexpr unsigned kGreetingAttempts = 2;
 
 Result<net::HttpClient> make_client(const RegistryTrust& trust, const RegistryOptions& options, unsigned redirects) {
   net::ClientOptions client;
@@ -127,13 +129,13 @@ net::CallOptions RegistryClient::transfer_limits(std::uint64_t bytes, const runt
 }
 
 Status RegistryClient::retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
-                             const runtime::Call& call) {
+                             const runtime::Call& call, unsigned max_attempts) {
   unsigned failures = 0;
   for (;;) {
     Status outcome = attempt();
     if (outcome.ok() || !net::is_retryable(outcome.error())) return outcome;
     failures = progressed() ? 1 : failures + 1;
-    if (failures >= options_.max_attempts) return outcome;
+    if (failures >= max_attempts) return outcome;
     const auto pause = options_.backoff.delay(failures, runtime_.random().unit(), outcome.error());
     if (call.deadline && runtime_.now() + pause >= *call.deadline) return outcome;
     STRAKE_CHECK_OK(runtime_.sleep(pause, call.stop));
@@ -142,7 +144,12 @@ Status RegistryClient::retry(const std::function<Status()>& attempt, const std::
 
 Result<std::string> RegistryClient::url(std::string_view repository, std::string_view kind, std::string_view name,
                                         const runtime::Call& call) {
-  STRAKE_TRY(const std::string base, auth_->base_url(call));
+  std::string base;
+  const auto greet = [&]() -> Status {
+    STRAKE_TRY(base, auth_->base_url(call));
+    return {};
+  };
+  STRAKE_CHECK_OK(retry(greet, [] { return false; }, call, std::min(kGreetingAttempts, options_.max_attempts)));
   return fmt::format("{}/v2/{}/{}/{}", base, repository, kind, name);
 }
 
@@ -196,12 +203,12 @@ Result<FetchedManifest> RegistryClient::fetch_manifest(const std::string& reposi
   return fetch().context("fetching manifest {}/{} {}", registry_, repository, tag_or_digest);
 }
 
-Status RegistryClient::fetch_once(const std::string& repository, Transfer& transfer, const runtime::Call& call) {
+Status RegistryClient::fetch_once(const std::string& blob_url, const Scope& scope, Transfer& transfer,
+                                  const runtime::Call& call) {
   net::Request request;
-  STRAKE_TRY(request.url, url(repository, "blobs", transfer.descriptor.digest.to_string(), call));
+  request.url = blob_url;
   request.headers.add("Accept-Encoding", "identity");
   if (transfer.position > 0) request.headers.add("Range", fmt::format("bytes={}-", transfer.position));
-  const Scope scope{repository};
   for (bool again = false;; again = true) {
     transfer.refused = false;
     transfer.refusal = {};
@@ -237,9 +244,10 @@ Status RegistryClient::fetch_blob(const std::string& repository, const Descripto
   if (offset == descriptor.size) return {};
   Transfer transfer{descriptor, on_data, offset};
   std::uint64_t before = offset;
+  STRAKE_TRY(const std::string blob_url, url(repository, "blobs", descriptor.digest.to_string(), call));
   const auto attempt = [&]() -> Status {
     before = transfer.position;
-    Status outcome = fetch_once(repository, transfer, call);
+    Status outcome = fetch_once(blob_url, Scope{repository}, transfer, call);
     if (!transfer.consumer_error) return outcome;
     // Whoever takes the bytes failed, and has had some of them: fetching again cannot help.
     return error(transfer.consumer_error->code() == Code::kCancelled ? Code::kCancelled : Code::kIo, "{}",

@@ -80,7 +80,11 @@ class RegistryClient {
 
   /// Runs `attempt` until it succeeds or fails for good. `progressed` says whether the last attempt got further.
   Status retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
-               const runtime::Call& call);
+               const runtime::Call& call, unsigned max_attempts);
+  Status retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
+               const runtime::Call& call) {
+    return retry(attempt, progressed, call, options_.max_attempts);
+  }
   /// A request below /v2/, with authorization; a 401 is answered once with a new token. Any status is a success.
   Result<net::Response> send(net::Request request, const Scope& scope, const runtime::Call& call,
                              std::uint64_t body_bytes = 0);
@@ -88,7 +92,7 @@ class RegistryClient {
   Result<std::string> url(std::string_view repository, std::string_view kind, std::string_view name,
                           const runtime::Call& call);
   Status authorize(net::Request& request, const Scope& scope, const runtime::Call& call);
-  Status fetch_once(const std::string& repository, Transfer& transfer, const runtime::Call& call);
+  Status fetch_once(const std::string& blob_url, const Scope& scope, Transfer& transfer, const runtime::Call& call);
   Result<Upload> start_upload(const std::string& repository, const Descriptor& descriptor,
                               const std::string& mount_from, const runtime::Call& call);
   Status upload(Upload& upload, const Descriptor& descriptor, codec::Source& content, const runtime::Call& call);

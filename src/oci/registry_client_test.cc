@@ -111,6 +111,36 @@ TEST(RegistryClient, TokensAreKeptForEachScopeAndRenewed) {
   EXPECT_EQ(f.registry.count("GET /token"), 3u);
 }
 
+TEST(RegistryClient, AHelperIsNotStartedForEveryRequest) {
+  Fixture f({Auth::kBasic});
+  f.registry.put_manifest("org/os", "v1", std::string(media_type::kOciIndex), kIndex);
+  ASSERT_TRUE(write_file_atomic(f.dir / "auth.json", R"({"credsStore":"test"})", 0600).ok());
+  int started = 0;
+  f.settings.credentials.run = [&](const Command&, std::stop_token) -> Result<ProcessOutput> {
+    ProcessOutput output;
+    output.stdout_bytes = R"({"Username":"bot","Secret":"pw"})";
+    ++started;
+    return output;
+  };
+  const auto client = f.client();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client->fetch_manifest("org/os", "v1", {}).ok());
+  EXPECT_EQ(started, 1);
+}
+
+TEST(RegistryClient, AGreetingMayFailOnce) {
+  Fixture f;
+  f.registry.put_manifest("org/os", "v1", std::string(media_type::kOciIndex), kIndex);
+  int left = 1;
+  f.registry.intercept([&](const net::ServerRequest& request) -> std::optional<net::Response> {
+    if (request.target.path != "/v2/" || left-- <= 0) return std::nullopt;
+    return net::Response{503, {}, ""};
+  });
+  EXPECT_TRUE(f.client()->fetch_manifest("org/os", "v1", {}).ok());
+  left = 1000;
+  EXPECT_EQ(f.client()->fetch_manifest("org/os", "v1", {}).error().code(), Code::kUnavailable);
+  EXPECT_EQ(left, 998) << "a registry that does not greet is given up soon";
+}
+
 TEST(RegistryClient, BlobGoesOnWhereItBrokeOff) {
   const std::string bytes = pattern(300'000);
   for (const bool ranges : {true, false}) {
