@@ -240,7 +240,7 @@ class BlockEmitter {
         }
         after_space = true;
       } else if (is_break(c)) {
-        write_break(c);
+        write_break(static_cast<char32_t>(c));
         in_indentation_ = true;
         after_break = true;
       } else {

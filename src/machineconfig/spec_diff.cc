@@ -54,8 +54,8 @@ void add_section_changes(SpecDiffBuilder& builder) {
       {"storage", "luks"},     {"storage", "raid"},      {"ignition", "config"},
       {"ignition", "proxy"},   {"ignition", "security"}, {"ignition", "timeouts"}};
   for (const auto& [outer, inner] : kSections) {
-    const auto member_of = [outer = outer, inner = inner](const ComparableSpec& spec) {
-      return inner.empty() ? json::find(spec.config, {outer}) : json::find(spec.config, {outer, inner});
+    const auto member_of = [section = outer, member = inner](const ComparableSpec& spec) {
+      return member.empty() ? json::find(spec.config, {section}) : json::find(spec.config, {section, member});
     };
     const ItemPair pair{inner.empty() ? std::string(outer) : fmt::format("{}.{}", outer, inner),
                         member_of(builder.before()), member_of(builder.after())};
