@@ -1,6 +1,7 @@
 #include "cmd/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -21,6 +22,25 @@ std::string long_name(std::string_view name) {
   return std::string(comma == std::string_view::npos ? name : name.substr(comma + 1));
 }
 
+/// The first words that several verbs share, as `strake --help` lists them.
+struct VerbGroup {
+  std::string_view name;
+  std::string_view summary;
+};
+constexpr VerbGroup kVerbGroups[] = {
+    {"release", "A release: what is in it, whether it is genuine, publish it to a cluster."},
+    {"config", "MachineConfigs as files: check them before they reach a cluster."},
+    {"mode", "How far Strake may act in a cluster: observe, assist or own."},
+    {"bootimage", "The images new machines boot from."},
+    {"stream", "Boot image metadata: which image for which platform, architecture, region."},
+    {"ignition", "Ignition configs: validate, show, convert, merge."},
+};
+
+std::string summary_of_group(std::string_view name) {
+  const auto* group = std::ranges::find(kVerbGroups, name, &VerbGroup::name);
+  return group == std::end(kVerbGroups) ? "" : std::string(group->summary);
+}
+
 struct Bound {
   const CommandSpec* spec = nullptr;
   CLI::App* app = nullptr;
@@ -38,7 +58,7 @@ CLI::App* app_for(CLI::App& root, std::string_view path) {
     for (CLI::App* known : app->get_subcommands([](const CLI::App*) { return true; })) {
       if (known->get_name() == word) next = known;
     }
-    if (next == nullptr) next = app->add_subcommand(word);
+    if (next == nullptr) next = app->add_subcommand(word, summary_of_group(word));
     if (!path.empty()) next->require_subcommand(1);
     app = next;
   }
