@@ -4,25 +4,17 @@
 
 #include <string>
 
+#include "codec/testing/expect_parsed.h"
+
 namespace strake::toml::toml_test {
 
 struct TomlCase {
   const char* name;
   std::string text;
-  const char* result;  ///< JSON, or "error: " and the message (a trailing '*' matches any rest)
+  const char* result;  ///< see expect_parsed
 };
 
-void expect_toml(const TomlCase& c) {
-  const auto value = parse(c.text);
-  std::string_view expected = c.result;
-  const std::string actual = value.ok() ? json::write(*value) : "error: " + value.error().to_string();
-  if (expected.ends_with('*')) {
-    expected.remove_suffix(1);
-    EXPECT_EQ(actual.substr(0, expected.size()), expected) << c.name << ": " << actual;
-  } else {
-    EXPECT_EQ(actual, expected) << c.name;
-  }
-}
+void expect_toml(const TomlCase& c) { codec::expect_parsed(parse(c.text), c.result, c.name); }
 
 TEST(Toml, Values) {
   const TomlCase cases[] = {

@@ -6,7 +6,7 @@
 
 namespace strake::machineconfig::disruption_policy_test {
 
-using testing::spec_from;
+using builders::from_text;
 
 PolicyEntry entry(std::string target, ActionType type, std::string service = "") {
   return {std::move(target), {{type, std::move(service)}}, PolicyOrigin::kUser};
@@ -110,7 +110,7 @@ TEST(DisruptionPolicy, RefusalsNameTheMember) {
       {"not an object", "[]", "a disruption policy is an object"},
   };
   for (const auto& c : cases) {
-    const auto parsed = parse_disruption_policy(spec_from(c.policy), PolicyPlace::kSpec);
+    const auto parsed = parse_disruption_policy(from_text(c.policy), PolicyPlace::kSpec);
     ASSERT_FALSE(parsed.ok()) << c.name;
     std::string_view expected = c.message;
     std::string actual = parsed.error().to_string();
@@ -160,7 +160,7 @@ TEST(DisruptionPolicy, ItsJsonFormIsReadBack) {
 }
 
 TEST(DisruptionPolicy, TheStatusCountsOnceItHasCaughtUp) {
-  json::Value object = spec_from(R"({"metadata":{"generation":4},
+  json::Value object = from_text(R"({"metadata":{"generation":4},
     "spec":{"nodeDisruptionPolicy":{"files":[{"path":"/etc/mine","actions":[{"type":"None"}]}]}},
     "status":{"observedGeneration":3,"nodeDisruptionPolicyStatus":{"clusterPolicies":
       {"files":[{"path":"/etc/old","actions":[{"type":"Special"}]}]}}}})");
@@ -174,8 +174,8 @@ TEST(DisruptionPolicy, TheStatusCountsOnceItHasCaughtUp) {
   EXPECT_EQ(find_file_policy(*policy, "/etc/mine"), nullptr);
   ASSERT_NE(find_file_policy(*policy, "/etc/old"), nullptr);
   EXPECT_EQ(find_file_policy(*policy, "/etc/old")->origin, PolicyOrigin::kUser);
-  EXPECT_EQ(*effective_policy(spec_from("{}")), default_disruption_policy());
-  EXPECT_EQ(effective_policy(spec_from(R"({"spec":{"nodeDisruptionPolicy":{"files":[{}]}}})")).error().to_string(),
+  EXPECT_EQ(*effective_policy(from_text("{}")), default_disruption_policy());
+  EXPECT_EQ(effective_policy(from_text(R"({"spec":{"nodeDisruptionPolicy":{"files":[{}]}}})")).error().to_string(),
             "spec.nodeDisruptionPolicy: files[0].path: is missing");
 }
 

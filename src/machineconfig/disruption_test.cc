@@ -7,11 +7,11 @@
 
 namespace strake::machineconfig::disruption_test {
 
-using testing::comparable_from;
-using testing::file_text;
-using testing::spec_from;
-using testing::spec_with;
-using testing::spec_with_files;
+using builders::comparable_from;
+using builders::file_text;
+using builders::from_text;
+using builders::ignition_spec;
+using builders::spec_with_files;
 
 constexpr std::string_view kBase =
     R"({"osImageURL":"a","kernelArguments":["x"],"fips":false,"kernelType":"default","extensions":[],
@@ -37,10 +37,10 @@ TEST(Disruption, EachChangeHasItsClassAndReason) {
        R"({"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/etc/f","contents":{"source":"data:,1"}}]}})",
        DisruptionClass::kReboot, "unit u.service removed"},
   };
-  const json::Value base = spec_from(kBase);
+  const json::Value base = from_text(kBase);
   for (const Case& test : cases) {
     json::Value changed = base;
-    changed.get_object()[test.path] = spec_from(test.value);
+    changed.get_object()[test.path] = from_text(test.value);
     const auto consequence = consequence_of(&base, changed);
     ASSERT_TRUE(consequence.ok());
     EXPECT_EQ(consequence->disruption, test.disruption) << test.reason;
@@ -49,11 +49,11 @@ TEST(Disruption, EachChangeHasItsClassAndReason) {
 }
 
 TEST(Disruption, WhatThePlatformChangesLiveCostsNothing) {
-  const json::Value base = spec_from(kBase);
+  const json::Value base = from_text(kBase);
   json::Value changed = base;
   json::find(changed, {"config", "storage", "files"})
       ->get_array()
-      .push_back(spec_from(R"({"path":"/var/lib/kubelet/config.json","contents":{"source":"data:,secret"}})"));
+      .push_back(from_text(R"({"path":"/var/lib/kubelet/config.json","contents":{"source":"data:,secret"}})"));
   const auto consequence = consequence_of(&base, changed);
   ASSERT_TRUE(consequence.ok());
   EXPECT_EQ(consequence->disruption, DisruptionClass::kNone);
@@ -61,15 +61,15 @@ TEST(Disruption, WhatThePlatformChangesLiveCostsNothing) {
 }
 
 TEST(Disruption, EqualContentsInAnotherEncodingAreNoChange) {
-  const json::Value base = spec_from(kBase);
+  const json::Value base = from_text(kBase);
   json::Value encoded = base;
   json::find(encoded, {"config", "storage", "files"})->get_array()[0] =
-      spec_from(R"({"path":"/etc/f","contents":{"source":"data:;base64,MQ=="}})");
+      from_text(R"({"path":"/etc/f","contents":{"source":"data:;base64,MQ=="}})");
   EXPECT_TRUE(consequence_of(&base, encoded)->reasons.empty());
 }
 
 TEST(Disruption, FipsTakesANewInstallationAndAFirstConfigReboots) {
-  const json::Value base = spec_from(kBase);
+  const json::Value base = from_text(kBase);
   json::Value fips = base;
   fips.get_object()["fips"] = true;
   EXPECT_EQ(consequence_of(&base, fips)->disruption, DisruptionClass::kReinstall);
@@ -77,11 +77,11 @@ TEST(Disruption, FipsTakesANewInstallationAndAFirstConfigReboots) {
 }
 
 TEST(Disruption, TheAgentRebootsWhereAReloadWouldDo) {
-  const json::Value base = spec_from(kBase);
+  const json::Value base = from_text(kBase);
   json::Value changed = base;
   json::find(changed, {"config", "storage", "files"})
       ->get_array()
-      .push_back(spec_from(file_text("/etc/containers/policy.json", "{}")));
+      .push_back(from_text(file_text("/etc/containers/policy.json", "{}")));
   const auto consequence = consequence_of(&base, changed);
   ASSERT_TRUE(consequence.ok());
   EXPECT_EQ(consequence->disruption, DisruptionClass::kReboot);
@@ -179,7 +179,7 @@ TEST(Verdict, EachFileCallsForWhatThePolicySays) {
     std::string files;
     for (const std::string& path : c.paths) files += (files.empty() ? "" : ",") + file_text(path, "# x");
     const DisruptionVerdict verdict =
-        verdict_of(spec_with(""), spec_with(fmt::format(R"("storage":{{"files":[{}]}})", files)));
+        verdict_of(ignition_spec(""), ignition_spec(fmt::format(R"("storage":{{"files":[{}]}})", files)));
     EXPECT_EQ(names_of(verdict.actions), c.actions);
     EXPECT_EQ(verdict.drain, c.drain);
     EXPECT_EQ(verdict.disruption, c.disruption);
@@ -189,7 +189,7 @@ TEST(Verdict, EachFileCallsForWhatThePolicySays) {
 }
 
 TEST(Verdict, WhatRebootsWhateverThePoliciesSay) {
-  const json::Value base = spec_with("");
+  const json::Value base = ignition_spec("");
   const struct {
     const char* field;
     const char* value;
@@ -207,7 +207,7 @@ TEST(Verdict, WhatRebootsWhateverThePoliciesSay) {
   };
   for (const auto& c : cases) {
     json::Value changed = base;
-    changed.get_object()[c.field] = spec_from(c.value);
+    changed.get_object()[c.field] = from_text(c.value);
     const DisruptionVerdict verdict = verdict_of(base, changed);
     EXPECT_EQ(names_of(verdict.actions), c.actions) << c.field << " " << c.value;
     EXPECT_EQ(verdict.drain, c.actions[0] == "Reboot");
@@ -221,7 +221,7 @@ TEST(Verdict, FlagsAreThoseOfADeepComparison) {
   const std::string a = file_text("/etc/a", "1"), b = file_text("/etc/b", "2");
   const std::string unit_a = R"({"name":"a.service"})", unit_b = R"({"name":"b.service"})";
   const auto units = [](const std::string& list) {
-    return spec_with(fmt::format(R"("systemd":{{"units":[{}]}})", list));
+    return ignition_spec(fmt::format(R"("systemd":{{"units":[{}]}})", list));
   };
   const struct {
     const char* name;
@@ -231,7 +231,13 @@ TEST(Verdict, FlagsAreThoseOfADeepComparison) {
   } cases[] = {
       {"equal", spec_with_files({a}), spec_with_files({a}), false, false, false, {"None"}},
       {"files in another order", spec_with_files({a, b}), spec_with_files({b, a}), true, false, false, {}},
-      {"no files against an empty list", spec_with(""), spec_with(R"("storage":{"files":[]})"), true, false, false, {}},
+      {"no files against an empty list",
+       ignition_spec(""),
+       ignition_spec(R"("storage":{"files":[]})"),
+       true,
+       false,
+       false,
+       {}},
       {"units in another order", units(unit_a + "," + unit_b), units(unit_b + "," + unit_a), false, true, false, {}},
       {"a unit enabled",
        units(unit_a),
@@ -248,29 +254,29 @@ TEST(Verdict, FlagsAreThoseOfADeepComparison) {
        false,
        {"Reboot"}},
       {"a known unit",
-       spec_with(""),
+       ignition_spec(""),
        units(R"({"name":"iri-registry.service"})"),
        false,
        true,
        false,
        {"DaemonReload", "Restart iri-registry.service"}},
       {"ssh keys",
-       spec_with(""),
-       spec_with(R"("passwd":{"users":[{"name":"core","sshAuthorizedKeys":["k"]}]})"),
+       ignition_spec(""),
+       ignition_spec(R"("passwd":{"users":[{"name":"core","sshAuthorizedKeys":["k"]}]})"),
        false,
        false,
        true,
        {"None"}},
       {"a password",
-       spec_with(""),
-       spec_with(R"("passwd":{"users":[{"name":"core","passwordHash":"h"}]})"),
+       ignition_spec(""),
+       ignition_spec(R"("passwd":{"users":[{"name":"core","passwordHash":"h"}]})"),
        false,
        false,
        true,
        {"None"}},
       {"no users against an empty list",
-       spec_with(""),
-       spec_with(R"("passwd":{"users":[]})"),
+       ignition_spec(""),
+       ignition_spec(R"("passwd":{"users":[]})"),
        false,
        false,
        true,
@@ -295,7 +301,7 @@ TEST(Verdict, FlagsAreThoseOfADeepComparison) {
 }
 
 TEST(Verdict, ImagesBuiltForAPool) {
-  const ComparableSpec spec = comparable_from(spec_with(""));
+  const ComparableSpec spec = comparable_from(ignition_spec(""));
   const struct {
     const char* name;
     LayeredImages images;
@@ -331,17 +337,17 @@ TEST(Verdict, TheUsersPolicyAndTheDrain) {
   user.ssh_key = PolicyEntry{"", {{ActionType::kReboot, ""}}, PolicyOrigin::kUser};
   context.policy = merged_policy(default_disruption_policy(), user);
   const json::Value app = spec_with_files({file_text("/etc/app/a.conf", "1")});
-  DisruptionVerdict verdict = verdict_of(spec_with(""), app, context);
+  DisruptionVerdict verdict = verdict_of(ignition_spec(""), app, context);
   EXPECT_EQ(names_of(verdict.actions), (std::vector<std::string>{"Drain", "Restart app.service"}));
   EXPECT_TRUE(verdict.drain);
   EXPECT_EQ(verdict.disruption, DisruptionClass::kDrain);
   EXPECT_EQ(verdict.causes[0].why, "the user's policy for /etc/app says Drain, Restart app.service");
   context.single_replica = true;
-  verdict = verdict_of(spec_with(""), app, context);
+  verdict = verdict_of(ignition_spec(""), app, context);
   EXPECT_FALSE(verdict.drain);
   EXPECT_EQ(verdict.disruption, DisruptionClass::kRestart);
-  const json::Value key = spec_with(R"("passwd":{"users":[{"name":"core","sshAuthorizedKeys":["k"]}]})");
-  EXPECT_EQ(names_of(verdict_of(spec_with(""), key, context).actions), std::vector<std::string>{"Reboot"});
+  const json::Value key = ignition_spec(R"("passwd":{"users":[{"name":"core","sshAuthorizedKeys":["k"]}]})");
+  EXPECT_EQ(names_of(verdict_of(ignition_spec(""), key, context).actions), std::vector<std::string>{"Reboot"});
 }
 
 TEST(Verdict, RegistriesConfDecidesAboutTheDrain) {
@@ -354,7 +360,7 @@ TEST(Verdict, RegistriesConfDecidesAboutTheDrain) {
   EXPECT_EQ(added.disruption, DisruptionClass::kReload);
   EXPECT_EQ(added.causes[0].why,
             "crio.service is reloaded and pods stay: it only adds what is pulled by digest or asked last");
-  const DisruptionVerdict removed = verdict_of(spec(one), spec_with(""));
+  const DisruptionVerdict removed = verdict_of(spec(one), ignition_spec(""));
   EXPECT_TRUE(removed.drain);
   EXPECT_EQ(removed.disruption, DisruptionClass::kDrain);
   EXPECT_EQ(removed.causes[0].why, "crio.service is reloaded and pods must leave first: registry a was removed");
@@ -365,12 +371,12 @@ TEST(Verdict, RegistriesConfDecidesAboutTheDrain) {
             "the default policy says reload crio.service, after a drain if its contents call for one");
   DisruptionContext single;
   single.single_replica = true;
-  EXPECT_EQ(verdict_of(spec(one), spec_with(""), single).disruption, DisruptionClass::kReload);
+  EXPECT_EQ(verdict_of(spec(one), ignition_spec(""), single).disruption, DisruptionClass::kReload);
 }
 
 TEST(Verdict, WhatCannotFollowDoesNothing) {
   const DisruptionVerdict verdict =
-      verdict_of(spec_with(""), spec_with(R"("storage":{"directories":[{"path":"/etc/d"}]})"));
+      verdict_of(ignition_spec(""), ignition_spec(R"("storage":{"directories":[{"path":"/etc/d"}]})"));
   EXPECT_EQ(verdict.disruption, DisruptionClass::kReinstall);
   EXPECT_EQ(verdict.irreconcilable->reason, "ignition directories section contains changes");
   EXPECT_TRUE(verdict.actions.empty());
@@ -378,7 +384,7 @@ TEST(Verdict, WhatCannotFollowDoesNothing) {
 }
 
 TEST(ManagedTree, FilesUnitsDropinsMasksAndEnabledUnits) {
-  const auto tree = managed_tree(spec_from(R"({"config":{"ignition":{"version":"3.5.0"},
+  const auto tree = managed_tree(from_text(R"({"config":{"ignition":{"version":"3.5.0"},
     "storage":{"files":[{"path":"/etc/f","mode":384,"contents":{"source":"data:,1"}}]},
     "systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Unit]\n[Install]\nWantedBy=multi-user.target other.target\n",
                          "dropins":[{"name":"10-x.conf","contents":"[Service]\n"}]},

@@ -8,7 +8,7 @@
 
 namespace strake::machineconfig::prune_test {
 
-struct PruneTest : ::testing::Test {
+struct PruneTest : testing::Test {
   PruneTest() { json::ensure(pool.json(), {"metadata", "uid"}) = "uid-1"; }
 
   kube::Object rendered(const std::string& name, int age_minutes) const {

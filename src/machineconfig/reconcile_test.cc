@@ -6,8 +6,8 @@
 
 namespace strake::machineconfig::reconcile_test {
 
-using testing::spec_from;
-using testing::spec_with;
+using builders::from_text;
+using builders::ignition_spec;
 
 /// "ok", the reason, or "error: ..."
 std::string outcome(const json::Value& before, const json::Value& after, const ReconcileOverrides& overrides = {}) {
@@ -27,7 +27,7 @@ struct Case {
 void expect_outcomes(std::span<const Case> cases) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const json::Value before = spec_with(c.before), after = spec_with(c.after);
+    const json::Value before = ignition_spec(c.before), after = ignition_spec(c.after);
     EXPECT_EQ(outcome(before, after), c.expected);
     const auto refusal = check_reconcilable(before, after);
     EXPECT_EQ(refusal.ok() && *refusal ? (*refusal)->subject.to_string() : "", c.subject);
@@ -125,21 +125,21 @@ TEST(Reconcile, Sections) {
 }
 
 TEST(Reconcile, TheIgnitionSectionPassesUnseen) {
-  const json::Value before = spec_with("");
-  const json::Value after = spec_from(
+  const json::Value before = ignition_spec("");
+  const json::Value after = from_text(
       R"({"config":{"ignition":{"version":"3.4.0","proxy":{"httpProxy":"http://p"},"timeouts":{"httpTotal":1}}}})");
   EXPECT_EQ(outcome(before, after), "ok");
 }
 
 TEST(Reconcile, FipsComesLast) {
-  json::Value before = spec_with(""), after = before;
+  json::Value before = ignition_spec(""), after = before;
   after.get_object()["fips"] = true;
   EXPECT_EQ(outcome(before, after), "detected change to FIPS flag; refusing to modify FIPS on a running cluster");
-  json::Value with_disks = spec_with(storage(R"("disks":[{"device":"/dev/sda"}])"));
+  json::Value with_disks = ignition_spec(storage(R"("disks":[{"device":"/dev/sda"}])"));
   with_disks.get_object()["fips"] = true;
   EXPECT_EQ(outcome(before, with_disks), "ignition disks section contains changes");
   before.get_object()["fips"] = false;
-  EXPECT_EQ(outcome(before, spec_with("")), "ok");
+  EXPECT_EQ(outcome(before, ignition_spec("")), "ok");
 }
 
 TEST(Reconcile, OverridesReleaseTheirSection) {
@@ -153,7 +153,7 @@ TEST(Reconcile, OverridesReleaseTheirSection) {
       {"raid", {.raid = true}, R"("raid":[{"name":"data","level":"stripe","devices":["/dev/vda"]}])"},
   };
   for (const auto& c : cases) {
-    const json::Value before = spec_with(""), after = spec_with(storage(c.after));
+    const json::Value before = ignition_spec(""), after = ignition_spec(storage(c.after));
     EXPECT_EQ(outcome(before, after), fmt::format("ignition {} section contains changes", c.section));
     EXPECT_EQ(outcome(before, after, c.overrides), "ok") << c.section;
     for (const auto& other : cases) {
@@ -166,21 +166,21 @@ TEST(Reconcile, OverridesReleaseTheirSection) {
 TEST(Reconcile, OverridesOfAMachineConfiguration) {
   const auto read = [](std::string_view list) {
     return reconcile_overrides(
-        spec_from(fmt::format(R"({{"spec":{{"irreconcilableValidationOverrides":{{"storage":{}}}}}}})", list)));
+        from_text(fmt::format(R"({{"spec":{{"irreconcilableValidationOverrides":{{"storage":{}}}}}}})", list)));
   };
   EXPECT_EQ(*read(R"(["Disks","Raid"])"), (ReconcileOverrides{.disks = true, .raid = true}));
   EXPECT_EQ(*read(R"(["FileSystems"])"), (ReconcileOverrides{.file_systems = true}));
-  EXPECT_EQ(*reconcile_overrides(spec_from("{}")), ReconcileOverrides{});
+  EXPECT_EQ(*reconcile_overrides(from_text("{}")), ReconcileOverrides{});
   EXPECT_EQ(read(R"(["Luks"])").error().to_string(),
             "spec.irreconcilableValidationOverrides.storage: 'Luks' is not Disks, FileSystems or Raid");
 }
 
 TEST(Reconcile, WhatIsNotAConfigIsAnError) {
-  const json::Value good = spec_with("");
-  const json::Value bad = spec_from(R"({"config":{"ignition":{"version":"4.0.0-experimental"}}})");
+  const json::Value good = ignition_spec("");
+  const json::Value bad = from_text(R"({"config":{"ignition":{"version":"4.0.0-experimental"}}})");
   EXPECT_TRUE(outcome(good, bad).starts_with("error: new config: spec.config: ")) << outcome(good, bad);
   EXPECT_TRUE(outcome(bad, good).starts_with("error: old config: spec.config: ")) << outcome(bad, good);
-  EXPECT_EQ(outcome(good, spec_with(storage(R"("files":[{"path":"/etc/a","mode":1023}])"))),
+  EXPECT_EQ(outcome(good, ignition_spec(storage(R"("files":[{"path":"/etc/a","mode":1023}])"))),
             "error: new config: spec.config: file /etc/a: mode 01777 cannot exceed 0777");
 }
 
@@ -200,30 +200,31 @@ class RefusedRenderTest : public ::testing::Test {
 };
 
 TEST_F(RefusedRenderTest, NamesTheComponentThatBringsIt) {
-  const json::Value disks = spec_with(storage(R"("disks":[{"device":"/dev/sda"}])"));
-  EXPECT_EQ(message(spec_with(""), disks, {component("00-worker", spec_with("")), component("99-disks", disks)}),
-            "reconciliation failed between current config \"rendered-worker-1\" and base config \"99-disks\": ignition "
-            "disks section contains changes");
+  const json::Value disks = ignition_spec(storage(R"("disks":[{"device":"/dev/sda"}])"));
+  EXPECT_EQ(
+      message(ignition_spec(""), disks, {component("00-worker", ignition_spec("")), component("99-disks", disks)}),
+      "reconciliation failed between current config \"rendered-worker-1\" and base config \"99-disks\": ignition "
+      "disks section contains changes");
 }
 
 TEST_F(RefusedRenderTest, InnocentComponentsThatLackTheSectionAreNotNamed) {
-  const json::Value before = spec_with(storage(R"("directories":[{"path":"/etc/d"}])"));
-  const json::Value after = spec_with(storage(R"("directories":[{"path":"/etc/d"},{"path":"/etc/e"}])"));
-  const json::Value extra = spec_with(storage(R"("directories":[{"path":"/etc/e"}])"));
-  EXPECT_EQ(
-      message(before, after,
-              {component("00-worker", before), component("50-other", spec_with("")), component("99-folders", extra)}),
-      "reconciliation failed between current config \"rendered-worker-1\" and base config \"99-folders\": "
-      "ignition directories section contains changes");
+  const json::Value before = ignition_spec(storage(R"("directories":[{"path":"/etc/d"}])"));
+  const json::Value after = ignition_spec(storage(R"("directories":[{"path":"/etc/d"},{"path":"/etc/e"}])"));
+  const json::Value extra = ignition_spec(storage(R"("directories":[{"path":"/etc/e"}])"));
+  EXPECT_EQ(message(before, after,
+                    {component("00-worker", before), component("50-other", ignition_spec("")),
+                     component("99-folders", extra)}),
+            "reconciliation failed between current config \"rendered-worker-1\" and base config \"99-folders\": "
+            "ignition directories section contains changes");
 }
 
 TEST_F(RefusedRenderTest, WhenNoComponentDoesItAlone) {
-  json::Value fips = spec_with("");
+  json::Value fips = ignition_spec("");
   fips.get_object()["fips"] = true;
-  json::Value current = spec_with("");
+  json::Value current = ignition_spec("");
   EXPECT_EQ(message(current, fips,
-                    {component("00-worker", spec_with("")),
-                     component("99-groups", spec_with(R"("passwd":{"groups":[{"name":"g"}]})"))}),
+                    {component("00-worker", ignition_spec("")),
+                     component("99-groups", ignition_spec(R"("passwd":{"groups":[{"name":"g"}]})"))}),
             "render reconciliation error: new machineconfig \"rendered-worker-2\" is not reconcilable against "
             "\"rendered-worker-1\": detected change to FIPS flag; refusing to modify FIPS on a running cluster; "
             "component errors: [99-groups: invalid passwd change(s): ignition Passwd Groups section contains changes]");

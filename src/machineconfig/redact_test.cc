@@ -127,7 +127,7 @@ TEST(Redact, MembersThatAreSecretByTheirPlace) {
       {"nothing", R"j({"timeouts":{"httpTotal":1},"list":["a"]})j", R"j({"timeouts":{"httpTotal":1},"list":["a"]})j"},
   };
   for (const auto& c : cases) {
-    json::Value section = testing::spec_from(c.section);
+    json::Value section = builders::from_text(c.section);
     EXPECT_EQ(hide_secret_members(section), std::string_view(c.section) != c.shown) << c.name;
     EXPECT_EQ(json::write(section), c.shown) << c.name;
   }

@@ -4,17 +4,14 @@
 
 #include "api/kinds.h"
 #include "api/node_annotations.h"
+#include "machineconfig/testing/builders.h"
 
 namespace strake::machineconfig::render_gates_test {
 
-json::Value from_text(std::string_view text) {
-  auto value = json::parse(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return *std::move(value);
-}
+using builders::from_text;
 
 /// A cluster whose release is published to the end; each test takes one thing of it back.
-struct RenderGatesTest : ::testing::Test {
+struct RenderGatesTest : testing::Test {
   RenderGatesTest() {
     pool.set_label("custom-kubelet", "small");
     base.set_annotation(api::config_annotation::kGeneratedByController, "1.0");

@@ -8,10 +8,10 @@
 
 namespace strake::machineconfig::spec_diff_secrets_test {
 
-using testing::file_text;
-using testing::spec_from;
-using testing::spec_with;
-using testing::spec_with_files;
+using builders::file_text;
+using builders::from_text;
+using builders::ignition_spec;
+using builders::spec_with_files;
 using Lines = std::vector<std::string>;
 
 SpecDiff diff_of(const json::Value& before, const json::Value& after, const SpecDiffOptions& options = {}) {
@@ -55,7 +55,7 @@ TEST_F(HiddenSecrets, NeverReachTheOutput) {
   expect_hidden("private key", file("/etc/k", pem("MIIEold")), file("/etc/k", pem("MIIEnew")), {"MIIEold", "MIIEnew"});
   expect_hidden("a key appears in an open file", file("/etc/k", "hello-before\n"), file("/etc/k", pem("MIIEnew")),
                 {"MIIEnew", "hello-before"});
-  expect_hidden("a key goes", file("/etc/k", pem("MIIEold")), spec_with(""), {"MIIEold"});
+  expect_hidden("a key goes", file("/etc/k", pem("MIIEold")), ignition_spec(""), {"MIIEold"});
   expect_hidden("pull secret", file("/var/lib/kubelet/config.json", R"({"auths":{"q":{"auth":"b2xk"}}})"),
                 file("/var/lib/kubelet/config.json", R"({"auths":{"q":{"auth":"bmV3"}}})"), {"b2xk", "bmV3"});
   expect_hidden("kubeconfig", file("/etc/kubernetes/kubeconfig", "users:\n- user:\n    client-key-data: b2xk\n"),
@@ -65,7 +65,7 @@ TEST_F(HiddenSecrets, NeverReachTheOutput) {
                 {"oldoldold", "newnewnew", "saltsalt"});
   const auto unit = [](std::string_view token, bool dropin) {
     const std::string contents = fmt::format(R"([Service]\nEnvironment=API_TOKEN={}\n)", token);
-    return spec_with(
+    return ignition_spec(
         dropin
             ? fmt::format(
                   R"("systemd":{{"units":[{{"name":"a.service","dropins":[{{"name":"e.conf","contents":"{}"}}]}}]}})",
@@ -75,25 +75,26 @@ TEST_F(HiddenSecrets, NeverReachTheOutput) {
   expect_hidden("a unit's environment", unit("oldtok", false), unit("newtok", false), {"oldtok", "newtok"});
   expect_hidden("a drop-in's environment", unit("oldtok", true), unit("newtok", true), {"oldtok", "newtok"});
   const auto password = [](std::string_view hash) {
-    return spec_with(fmt::format(R"("passwd":{{"users":[{{"name":"core","passwordHash":"{}"}}]}})", hash));
+    return ignition_spec(fmt::format(R"("passwd":{{"users":[{{"name":"core","passwordHash":"{}"}}]}})", hash));
   };
   expect_hidden("password by its place", password("oldhash"), password("newhash"), {"oldhash", "newhash"});
-  expect_hidden("a new password", spec_with(""), password("newhash"), {"newhash"});
-  expect_hidden("group password", spec_with(R"("passwd":{"groups":[{"name":"g","passwordHash":"oldhash"}]})"),
-                spec_with(R"("passwd":{"groups":[{"name":"g","passwordHash":"newhash"}]})"), {"oldhash", "newhash"});
+  expect_hidden("a new password", ignition_spec(""), password("newhash"), {"newhash"});
+  expect_hidden("group password", ignition_spec(R"("passwd":{"groups":[{"name":"g","passwordHash":"oldhash"}]})"),
+                ignition_spec(R"("passwd":{"groups":[{"name":"g","passwordHash":"newhash"}]})"),
+                {"oldhash", "newhash"});
   const auto luks = [](std::string_view key) {
-    return spec_with(fmt::format(
+    return ignition_spec(fmt::format(
         R"("storage":{{"luks":[{{"name":"d","device":"/dev/sda","keyFile":{{"source":"data:,{}"}}}}]}})", key));
   };
   expect_hidden("disk key", luks("oldkey"), luks("newkey"), {"oldkey", "newkey"});
   const auto headers = [](std::string_view value) {
-    return spec_from(fmt::format(
+    return from_text(fmt::format(
         R"({{"config":{{"ignition":{{"version":"3.5.0","config":{{"merge":[{{"source":"https://c","httpHeaders":[{{"name":"Authorization","value":"{}"}}]}}]}}}}}}}})",
         value));
   };
   expect_hidden("HTTP header", headers("oldvalue"), headers("newvalue"), {"oldvalue", "newvalue"});
   const auto argument = [](std::string_view value) {
-    json::Value spec = spec_with("");
+    json::Value spec = ignition_spec("");
     spec.get_object()["kernelArguments"] = json::Array{json::Value(fmt::format("agent.password={}", value)), "quiet"};
     return spec;
   };

@@ -13,10 +13,10 @@
 
 namespace strake::machineconfig::spec_diff_test {
 
-using testing::file_text;
-using testing::spec_from;
-using testing::spec_with;
-using testing::spec_with_files;
+using builders::file_text;
+using builders::from_text;
+using builders::ignition_spec;
+using builders::spec_with_files;
 
 SpecDiff diff_of(const json::Value& before, const json::Value& after, const SpecDiffOptions& options = {}) {
   auto diff = diff_specs(before, after, options);
@@ -38,7 +38,7 @@ using Lines = std::vector<std::string>;
 
 /// A spec in which every kind of subject occurs.
 json::Value rich_spec(std::string_view mark) {
-  return spec_from(fmt::format(R"({{
+  return from_text(fmt::format(R"({{
     "osImageURL":"os-{0}","baseOSExtensionsContainerImage":"ext-{0}","kernelType":"{1}","fips":{2},
     "kernelArguments":["karg={0}"],"extensions":["ext{0}"],
     "config":{{"ignition":{{"version":"3.5.0","timeouts":{{"httpTotal":{3}}}}},
@@ -166,7 +166,7 @@ TEST(SpecDiff, WhatAGzipBombHoldsIsNotAnError) {
   const std::string bomb = codec::encode_base64(codec::gzip(std::string(65u << 20, 'x')));
   const std::string file =
       fmt::format(R"({{"path":"/etc/a","contents":{{"compression":"gzip","source":"data:;base64,{}"}}}})", bomb);
-  const SpecDiff diff = diff_of(spec_with(""), spec_with_files({file}));
+  const SpecDiff diff = diff_of(ignition_spec(""), spec_with_files({file}));
   ASSERT_EQ(diff.changes.size(), 1u);
   EXPECT_TRUE(diff.changes[0].after.starts_with("0644, unreadable: ")) << diff.changes[0].after;
 }
@@ -174,20 +174,20 @@ TEST(SpecDiff, WhatAGzipBombHoldsIsNotAnError) {
 TEST(SpecDiff, LargeFilesAreBounded) {
   std::string text;
   for (int i = 0; i < 60'000; ++i) text += fmt::format("line {} of a large file\n", i);
-  const SpecDiff diff = diff_of(spec_with(""), spec_with_files({file_text("/etc/a", text)}));
+  const SpecDiff diff = diff_of(ignition_spec(""), spec_with_files({file_text("/etc/a", text)}));
   EXPECT_EQ(diff.changes[0].details.size(), 201u);
   const std::string huge(kMaxDiffedFileBytes + 1, 'x');
   const std::string file =
       fmt::format(R"({{"path":"/etc/a","contents":{{"compression":"gzip","source":"data:;base64,{}"}}}})",
                   codec::encode_base64(codec::gzip(huge)));
-  const SpecDiff by_digest = diff_of(spec_with(""), spec_with_files({file}));
+  const SpecDiff by_digest = diff_of(ignition_spec(""), spec_with_files({file}));
   EXPECT_EQ(by_digest.changes[0].details,
             Lines{fmt::format("contents: absent -> 4194305 bytes, {}", codec::Digest::sha256_of(huge).to_string())});
 }
 
 TEST(SpecDiff, UnitsAndDropins) {
   const auto units = [](std::string_view unit) {
-    return spec_with(fmt::format(R"("systemd":{{"units":[{}]}})", unit));
+    return ignition_spec(fmt::format(R"("systemd":{{"units":[{}]}})", unit));
   };
   const struct {
     const char* name;
@@ -240,7 +240,7 @@ TEST(SpecDiff, OrderIsNoted) {
             "Drain:     no\n"
             "\n"
             "  storage.files: the same items in another order\n");
-  json::Value before = spec_with(""), after = before;
+  json::Value before = ignition_spec(""), after = before;
   before.get_object()["kernelArguments"] = json::Array{"a", "b", "a"};
   after.get_object()["kernelArguments"] = json::Array{"b", "a", "a"};
   const SpecDiff arguments = diff_of(before, after);
@@ -294,7 +294,7 @@ Because:   file /etc/chrony.conf (no policy names it, so the node reboots)
 }
 
 TEST(SpecDiff, IrreconcilableFirst) {
-  const SpecDiff diff = diff_of(spec_with(""), spec_with(R"("storage":{"directories":[{"path":"/etc/d"}]})"));
+  const SpecDiff diff = diff_of(ignition_spec(""), ignition_spec(R"("storage":{"directories":[{"path":"/etc/d"}]})"));
   const std::string text = to_text(diff);
   EXPECT_TRUE(
       text.starts_with("Class:     reinstall: running nodes cannot follow; machines must be installed anew\n"
@@ -307,7 +307,7 @@ TEST(SpecDiff, IrreconcilableFirst) {
 }
 
 TEST(SpecDiff, OlderSpecsAreRaisedFirst) {
-  const json::Value before = spec_from(
+  const json::Value before = from_text(
       R"({"config":{"ignition":{"version":"2.2.0"},
           "storage":{"files":[{"filesystem":"root","path":"/etc/a","mode":420,"contents":{"source":"data:,1"}}]}}})");
   const SpecDiff diff = diff_of(before, spec_with_files({file_text("/etc/a", "2", R"(,"mode":420)")}));
@@ -318,7 +318,8 @@ TEST(SpecDiff, OlderSpecsAreRaisedFirst) {
 TEST(SpecDiff, WhatRunningNodesIgnoreIsSaid) {
   SpecDiffOptions options;
   options.context.overrides.disks = true;
-  const SpecDiff diff = diff_of(spec_with(""), spec_with(R"("storage":{"disks":[{"device":"/dev/sda"}]})"), options);
+  const SpecDiff diff =
+      diff_of(ignition_spec(""), ignition_spec(R"("storage":{"disks":[{"device":"/dev/sda"}]})"), options);
   EXPECT_EQ(diff.verdict.disruption, DisruptionClass::kNone);
   EXPECT_EQ(diff.changes[0].why, "running nodes do nothing; only machines installed later get it");
 }
@@ -335,10 +336,10 @@ TEST(SpecDiff, AnotherEncodingRebootsOnlyWhereTheOperatorDecides) {
 }
 
 TEST(SpecDiff, ContentsCannotPlayWithTheTerminal) {
-  const SpecDiff diff = diff_of(spec_with(""), spec_with_files({file_text("/etc/a",
-                                                                          "\x1b[2Jx\r\n\xc2\x9b"
-                                                                          "1m \xe2\x80\xae"
-                                                                          "abc\tok\n")}));
+  const SpecDiff diff = diff_of(ignition_spec(""), spec_with_files({file_text("/etc/a",
+                                                                              "\x1b[2Jx\r\n\xc2\x9b"
+                                                                              "1m \xe2\x80\xae"
+                                                                              "abc\tok\n")}));
   const std::string text = to_text(diff);
   EXPECT_NE(text.find(R"(+\x1b[2Jx\x0d)"), std::string::npos) << text;
   EXPECT_NE(text.find("+\\xc2\\x9b1m \\xe2\\x80\\xae"
@@ -356,7 +357,7 @@ json::Value random_spec() {
   json::Array files, units;
   for (const char* path : {"/etc/x", "/etc/containers/policy.json", "/etc/containers/registries.conf",
                            "/var/lib/kubelet/config.json", "/etc/kubernetes/credential-providers/c"}) {
-    if (some(2)) files.push_back(spec_from(file_text(path, "# " + word())));
+    if (some(2)) files.push_back(from_text(file_text(path, "# " + word())));
   }
   for (const char* name : {"a.service", "iri-registry.service"}) {
     if (some(4)) units.push_back(json::Object{{"name", name}, {"contents", "[Unit]\nDescription=" + word() + "\n"}});

@@ -60,7 +60,7 @@ RC_GTEST_PROP(UnifiedDiff, AppliedToTheOldTextItGivesTheNewOne, ()) {
   const std::string before = text_from(a, *rc::gen::arbitrary<bool>()),
                     after = text_from(b, *rc::gen::arbitrary<bool>());
   const Lines hunks = unified_diff(before, after, kUnlimited);
-  RC_ASSERT(testing::patched(before, hunks) == after);
+  RC_ASSERT(builders::patched(before, hunks) == after);
   RC_ASSERT(hunks.empty() == (before == after));
 }
 
@@ -97,7 +97,7 @@ TEST(UnifiedDiff, LargeTextsAreBounded) {
   const Lines lines = unified_diff(before, after);
   ASSERT_EQ(lines.size(), 201u);
   EXPECT_EQ(lines.back(), "... 199801 more lines");
-  EXPECT_EQ(testing::patched(before, unified_diff(before, after, kUnlimited)), after);
+  EXPECT_EQ(builders::patched(before, unified_diff(before, after, kUnlimited)), after);
 
   const Lines one_line = unified_diff("", std::string(1 << 20, 'x'));
   ASSERT_EQ(one_line.size(), 3u);

@@ -1,5 +1,7 @@
 #include "integration/ignition_judge.h"
 
+#include <cstdio>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -57,6 +59,24 @@ std::set<std::string> members_of(ignition::SpecVersion version) {
   std::set<std::string> members;
   collect_members(ignition::config_schema(version), version.minor, "", members);
   return members;
+}
+
+void expect_agreement(ignition::SpecVersion version, int valid, int disagreements,
+                      const std::map<std::string, int>& seen_members) {
+  const std::set<std::string> members = members_of(version);
+  for (const std::string& member : members) {
+    EXPECT_TRUE(seen_members.contains(member)) << to_string(version) << " never had " << member;
+  }
+  std::printf("ignition %s: %d configs, %d valid, %d broken, all %zu members, %d disagreements\n",
+              to_string(version).c_str(), kConfigsPerVersion, valid, kConfigsPerVersion - valid, members.size(),
+              disagreements);
+  EXPECT_EQ(disagreements, 0);
+  EXPECT_GT(valid, kConfigsPerVersion / 10);
+}
+
+void expect_every_message(const std::set<std::string>& all, std::map<std::string, int> provoked) {
+  for (const std::string& message : all) EXPECT_GT(provoked[message], 0) << "never provoked: " << message;
+  for (const auto& [message, count] : provoked) std::printf("%6d  %s\n", count, message.c_str());
 }
 
 }  // namespace strake::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,5 +23,13 @@ bool program_accepts(const std::filesystem::path& program, const std::string& co
 
 /// The paths of all members a version knows, without indices.
 std::set<std::string> members_of(ignition::SpecVersion version);
+
+/// Expects that no config of a version was judged differently, that a fair share was valid, and that every member of
+/// the version occurred; prints the counts.
+void expect_agreement(ignition::SpecVersion version, int valid, int disagreements,
+                      const std::map<std::string, int>& seen_members);
+
+/// Expects that each of `all` was provoked at least once; prints how often.
+void expect_every_message(const std::set<std::string>& all, std::map<std::string, int> provoked);
 
 }  // namespace strake::test

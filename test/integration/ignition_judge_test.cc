@@ -216,18 +216,9 @@ TEST(IgnitionJudge, AgreesOnGeneratedConfigs) {
       EXPECT_EQ(program_accepts(*programs / "ignition-validate", configs[i]), !is_fatal(judged_entries(verdicts[i])))
           << configs[i];
     }
-    const std::set<std::string> members = members_of(version);
-    for (const std::string& member : members) {
-      EXPECT_TRUE(generator.members().contains(member)) << to_string(version) << " never had " << member;
-    }
-    std::printf("ignition %s: %d configs, %d valid, %d broken, all %zu members, %d disagreements\n",
-                to_string(version).c_str(), kConfigsPerVersion, valid, kConfigsPerVersion - valid, members.size(),
-                disagreements);
-    EXPECT_EQ(disagreements, 0);
-    EXPECT_GT(valid, kConfigsPerVersion / 10);
+    expect_agreement(version, valid, disagreements, generator.members());
   }
-  for (const std::string& message : all_messages()) EXPECT_GT(messages[message], 0) << "never provoked: " << message;
-  for (const auto& [message, count] : messages) std::printf("%6d  %s\n", count, message.c_str());
+  expect_every_message(all_messages(), messages);
 }
 
 /// The first table of docs/ignition-differences.md. A row that no longer holds must leave the table.

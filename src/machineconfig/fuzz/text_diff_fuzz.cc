@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view after = split == std::string_view::npos ? std::string_view() : both.substr(split + 1);
 
   const auto hunks = unified_diff(before, after, {.max_lines = 1'000'000, .max_line_bytes = 1'000'000, .context = 3});
-  STRAKE_INVARIANT(strake::machineconfig::testing::patched(before, hunks) == after);
+  STRAKE_INVARIANT(strake::machineconfig::builders::patched(before, hunks) == after);
 
   const TextDiffLimits tight{.max_lines = 5, .max_line_bytes = 20, .context = 1};
   constexpr std::size_t kLongestLine = 1 + 20 + 40;  // mark, text, note of what is missing

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace strake::machineconfig::testing {
+namespace strake::machineconfig::builders {
 
 /// What `before` becomes under the hunks; nullopt when a hunk does not fit where it says it does.
 inline std::optional<std::string> patched(std::string_view before, const std::vector<std::string>& hunks) {
@@ -46,4 +46,4 @@ inline std::optional<std::string> patched(std::string_view before, const std::ve
   return result;
 }
 
-}  // namespace strake::machineconfig::testing
+}  // namespace strake::machineconfig::builders

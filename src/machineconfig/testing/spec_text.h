@@ -1,4 +1,4 @@
-// Specs for tests, written as JSON text.
+// Specs for tests of comparing them, written as JSON text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,20 +8,9 @@
 
 #include "codec/json.h"
 #include "machineconfig/comparable_spec.h"
+#include "machineconfig/testing/builders.h"
 
-namespace strake::machineconfig::testing {
-
-inline json::Value spec_from(std::string_view text) {
-  auto value = json::parse(text);
-  EXPECT_TRUE(value.ok()) << (value.ok() ? "" : value.error().to_string()) << " in " << text;
-  return value.ok() ? *std::move(value) : json::Value();
-}
-
-/// A spec whose Ignition config has these members besides the version: R"("storage":{...})".
-inline json::Value spec_with(std::string_view members) {
-  return spec_from(
-      fmt::format(R"({{"config":{{"ignition":{{"version":"3.5.0"}}{}{}}}}})", members.empty() ? "" : ",", members));
-}
+namespace strake::machineconfig::builders {
 
 inline ComparableSpec comparable_from(const json::Value& spec) {
   auto comparable = comparable_spec(spec);
@@ -37,7 +26,7 @@ inline std::string file_text(std::string_view path, std::string_view contents, s
 }
 
 inline json::Value spec_with_files(std::initializer_list<std::string> files) {
-  return spec_with(fmt::format(R"("storage":{{"files":[{}]}})", fmt::join(files, ",")));
+  return ignition_spec(fmt::format(R"("storage":{{"files":[{}]}})", fmt::join(files, ",")));
 }
 
-}  // namespace strake::machineconfig::testing
+}  // namespace strake::machineconfig::builders
