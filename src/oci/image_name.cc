@@ -48,12 +48,40 @@ Result<ImageName> parse_image_name(std::string_view text) {
     return ImageName{transport, std::string(path),
                      colon == std::string_view::npos ? std::string() : std::string(rest.substr(colon + 1))};
   }
-  if (text.starts_with('/') || text.starts_with("./") || text.starts_with("../")) {
+  if (looks_like_path(text)) {
     return error(Code::kInvalidArgument,
                  "image '{0}' looks like a path: write oci:{0}, oci-archive:{0} or docker-archive:{0}", text);
   }
   STRAKE_TRY(const Reference reference, parse_reference(text));
   return ImageName{Transport::kRegistry, reference.to_string(), ""};
+}
+
+bool looks_like_path(std::string_view text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text == "." || text == "..";
+}
+
+Result<ImageName> find_image_name(std::string_view text) {
+  if (!looks_like_path(text)) return parse_image_name(text);
+  std::filesystem::path path(text);
+  std::string name;
+  std::error_code failure;
+  // What exists under the whole text is meant; only then may a colon separate a name.
+  if (!std::filesystem::exists(path, failure)) {
+    if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+      path = text.substr(0, colon);
+      name = text.substr(colon + 1);
+    }
+  }
+  if (std::filesystem::is_directory(path, failure)) return ImageName{Transport::kLayout, path.string(), name};
+  if (!std::filesystem::exists(path, failure)) {
+    return error(Code::kNotFound, "image '{}': there is no file or folder {}", text, path.string());
+  }
+  const Result<Layout> layout = Layout::open_archive(path);
+  if (layout.ok()) return ImageName{Transport::kOciArchive, path.string(), name};
+  const Result<DockerArchive> archive = DockerArchive::open(path);
+  if (archive.ok()) return ImageName{Transport::kDockerArchive, path.string(), name};
+  return error(Code::kInvalidArgument, "{} is neither an oci-archive ({}) nor a docker-archive ({})", path.string(),
+               layout.error().to_string(), archive.error().to_string());
 }
 
 Result<OpenedImage> open_image(const ImageName& name, Registries& registries) {

@@ -2,8 +2,9 @@
 //
 //   quay.io/org/os:4.20, docker://quay.io/org/os@sha256:...     a registry
 //   oci:FOLDER[:NAME]   oci-archive:FILE[:NAME]   docker-archive:FILE[:NAME]
+//   ./FOLDER[:NAME]     ./FILE[:NAME]                           the same; which of them it is, is seen by looking
 //
-// The forms are those of skopeo and podman.
+// The forms with a transport are those of skopeo and podman.
 #pragma once
 
 #include <filesystem>
@@ -29,6 +30,12 @@ struct ImageName {
 
 /// A text without a transport is a registry's; one that looks like a path is refused with what to write instead.
 Result<ImageName> parse_image_name(std::string_view text);
+
+/// Whether a text is a path and nothing else: it begins with "/", "./" or "../", or is "." or "..".
+bool looks_like_path(std::string_view text);
+
+/// The same as parse_image_name(), but a path is looked at: a folder is a layout, a file one of the archives.
+Result<ImageName> find_image_name(std::string_view text);
 
 struct OpenedImage {
   std::unique_ptr<ImageSource> source;

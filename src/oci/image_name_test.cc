@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
 #include "oci/testing/sample_image.h"
 #include "support/temp_dir.h"
 
@@ -29,6 +30,22 @@ TEST(ImageName, FormsOfSkopeo) {
     EXPECT_FALSE(parse_image_name(text).ok()) << text;
   }
   EXPECT_NE(parse_image_name("/tmp/x").error().to_string().find("oci:/tmp/x"), std::string::npos);
+}
+
+TEST(ImageName, PathsAreLookedAt) {
+  test::TempDir dir;
+  testing::write_image(dir / "layout", "v1", {testing::make_layer({testing::tar_file("a", "1")})});
+  const std::string layout = (dir / "layout").string();
+  EXPECT_EQ(*find_image_name(layout), (ImageName{Transport::kLayout, layout, ""}));
+  EXPECT_EQ(*find_image_name(layout + ":v1"), (ImageName{Transport::kLayout, layout, "v1"}));
+  EXPECT_EQ(*find_image_name("quay.io/os:v1"), *parse_image_name("quay.io/os:v1"));
+  EXPECT_EQ(*find_image_name("oci:" + layout), *parse_image_name("oci:" + layout));
+  EXPECT_EQ(find_image_name(layout + "s:v1").error().code(), Code::kNotFound);
+  ASSERT_TRUE(write_file_atomic(dir / "file", "no archive", 0644).ok());
+  const auto neither = find_image_name((dir / "file").string());
+  ASSERT_FALSE(neither.ok());
+  EXPECT_NE(neither.error().to_string().find("neither an oci-archive"), std::string::npos)
+      << neither.error().to_string();
 }
 
 TEST(ImageName, OpensWhatItNames) {
