@@ -10,6 +10,7 @@ extern const CommandSpec kReleaseApplyCommand;
 extern const CommandSpec kReleaseInfoCommand;
 extern const CommandSpec kReleaseImagesCommand;
 extern const CommandSpec kReleaseVerifyCommand;
+extern const CommandSpec kReleaseBootimagesCommand;
 extern const CommandSpec kPlanCommand;
 extern const CommandSpec kRenderCommand;
 extern const CommandSpec kDiffCommand;

@@ -2,10 +2,8 @@
 
 #include "cmd/config_input.h"
 #include "cmd/connection.h"
+#include "cmd/release_input.h"
 #include "cmd/text_io.h"
-#include "oci/layout.h"
-#include "release/payload.h"
-#include "release/sample.h"
 
 namespace strake::cmd {
 
@@ -13,9 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Result<machineconfig::ReleaseImages> images_of_release(const std::string& directory) {
-  STRAKE_TRY(const oci::Layout layout, oci::Layout::open(directory));
-  STRAKE_TRY(const release::ReleasePayload payload, release::read_payload(layout, release::kSampleReleaseReference));
+Result<machineconfig::ReleaseImages> images_of_release(const Invocation& invocation, const std::string& reference) {
+  STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, reference));
   const release::OsStream* stream = payload.find_stream(payload.default_stream);
   if (stream == nullptr) return error(Code::kNotFound, "release {} names no default OS stream", payload.version);
   return machineconfig::ReleaseImages{stream->image.pull_spec, stream->extensions ? stream->extensions->pull_spec : "",
@@ -34,7 +31,7 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
     return set;
   }
   if (!release.empty()) {
-    STRAKE_TRY_CONTEXT(const machineconfig::ReleaseImages published, images_of_release(release), "--release {}",
+    STRAKE_TRY_CONTEXT(const machineconfig::ReleaseImages published, images_of_release(invocation, release), "--release {}",
                        release);
     if (images.os_image.empty()) images.os_image = published.os_image;
     if (images.extensions_image.empty()) images.extensions_image = published.extensions_image;

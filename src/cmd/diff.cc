@@ -9,6 +9,7 @@
 #include "cmd/config_input.h"
 #include "cmd/config_set.h"
 #include "cmd/connection.h"
+#include "cmd/image_access.h"
 #include "cmd/text_io.h"
 #include "machineconfig/provenance.h"
 #include "machineconfig/spec_diff.h"
@@ -23,7 +24,7 @@ using machineconfig::ConfigSet;
 constexpr ArgumentSpec kDiffArguments[] = {
     {"A", "before: a file or directory of MachineConfigs, or the name of a rendered config in the cluster", false},
     {"B", "after: likewise", false}};
-constexpr OptionSpec kDiffOptions[] = {
+constexpr OptionSpec kDiffOwnOptions[] = {
     {"with", "PATH", "after: A (or the cluster, without A) with these MachineConfigs added or replaced"},
     {"pool", "NAME", "only this pool"},
     {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's"},
@@ -34,6 +35,7 @@ constexpr OptionSpec kDiffOptions[] = {
     kReleaseOption,
     kKubeconfigOption,
     kContextOption};
+constexpr auto kDiffOptions = join_options(kDiffOwnOptions, kImageOptions);
 
 /// One side of the comparison: either a config that is taken as it stands, or a set that is rendered for each pool.
 struct Side {

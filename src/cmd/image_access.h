@@ -31,7 +31,7 @@ inline constexpr OptionSpec kImageOptions[] = {
     {"cache", "DIR", "where layers and indexes are kept; default: $XDG_CACHE_HOME/strake"},
     {"no-cache", "", "keep nothing: everything is fetched again, nothing is written"},
 };
-/// Verbs that read images have this or an --arch of their own.
+/// For verbs to which the architecture matters.
 inline constexpr OptionSpec kImageArchOption{
     "arch", "NAME", "of an image for several architectures: amd64 (x86_64), arm64, ppc64le, s390x", "amd64"};
 

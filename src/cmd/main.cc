@@ -18,6 +18,7 @@ constexpr const CommandSpec* kCommands[] = {
     &kReleaseInfoCommand,
     &kReleaseImagesCommand,
     &kReleaseVerifyCommand,
+    &kReleaseBootimagesCommand,
     &kPlanCommand,
     &kRenderCommand,
     &kDiffCommand,

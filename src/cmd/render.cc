@@ -5,6 +5,7 @@
 #include "cmd/config_input.h"
 #include "cmd/config_set.h"
 #include "cmd/connection.h"
+#include "cmd/image_access.h"
 #include "cmd/text_io.h"
 #include "cmd/version.h"
 #include "codec/yaml.h"
@@ -14,7 +15,7 @@ namespace strake::cmd {
 
 namespace {
 
-constexpr OptionSpec kRenderOptions[] = {
+constexpr OptionSpec kRenderOwnOptions[] = {
     kFilesOption,
     {"pool", "NAME", "only this pool"},
     kOsImageOption,
@@ -24,6 +25,7 @@ constexpr OptionSpec kRenderOptions[] = {
     {"o,output", "FORMAT", "yaml, json, name, or dir=PATH: one file a pool", "yaml"},
     kKubeconfigOption,
     kContextOption};
+constexpr auto kRenderOptions = join_options(kRenderOwnOptions, kImageOptions);
 
 Status write_to_directory(const std::filesystem::path& directory, const std::vector<kube::Object>& rendered) {
   std::error_code failure;

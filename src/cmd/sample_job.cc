@@ -10,7 +10,6 @@
 #include "bootimage/aws_check.h"
 #include "bootimage/sample.h"
 #include "cmd/boot_image_data.h"
-#include "oci/layout.h"
 #include "release/payload.h"
 #include "release/publish.h"
 #include "release/sample.h"
@@ -81,11 +80,11 @@ class SampleJob {
 Status SampleJob::apply(release::SampleRelease sample, const std::string& name) {
   const std::filesystem::path layout = options_.work_dir / ("release-" + name);
   STRAKE_CHECK_OK(release::write_sample_release(layout, sample).context("writing sample release {}", name));
-  STRAKE_TRY(
-      const AppliedRelease applied,
-      apply_release(runtime_, api_, layout, std::string(release::kSampleReleaseReference), options_.version, call()));
+  STRAKE_TRY(const release::ReleasePayload payload,
+             release::read_payload_of_layout(layout, release::kSampleReleaseReference));
+  STRAKE_TRY(const auto steps, release::publish(api_, payload, {options_.version, runtime_.wall_now()}, call()));
   options_.print(
-      fmt::format("Applied release {} from {} ({} objects written)", applied.version, layout.string(), applied.steps));
+      fmt::format("Applied release {} from {} ({} objects written)", payload.version, layout.string(), steps.size()));
   return {};
 }
 
@@ -211,17 +210,6 @@ Status SampleJob::run() {
 }
 
 }  // namespace
-
-Result<AppliedRelease> apply_release(runtime::Runtime& runtime, kube::KubeApi& api,
-                                     const std::filesystem::path& layout_dir, const std::string& reference,
-                                     const std::string& version, const kube::Call& call) {
-  STRAKE_TRY_CONTEXT(const oci::Layout layout, oci::Layout::open(layout_dir), "opening {}", layout_dir.string());
-  STRAKE_TRY_CONTEXT(const release::ReleasePayload payload, release::read_payload(layout, reference),
-                     "reading the release in {}", layout_dir.string());
-  STRAKE_TRY_CONTEXT(const auto steps, release::publish(api, payload, {version, runtime.wall_now()}, call),
-                     "publishing release {}", payload.version);
-  return AppliedRelease{payload.version, steps.size()};
-}
 
 Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options,
                       std::stop_token stop) {

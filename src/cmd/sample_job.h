@@ -31,12 +31,5 @@ Result<std::vector<rollout::PoolPlan>> plan_all_pools(kube::KubeApi& api, const 
 std::string render_plan(const std::vector<rollout::PoolPlan>& plans);
 json::Value render_plan_json(const std::vector<rollout::PoolPlan>& plans);
 
-/// Reads the release in an OCI layout and publishes it.
-struct AppliedRelease {
-  std::string version;
-  std::size_t steps = 0;
-};
-Result<AppliedRelease> apply_release(runtime::Runtime& runtime, kube::KubeApi& api, const std::filesystem::path& layout,
-                                     const std::string& reference, const std::string& version, const kube::Call& call);
 
 }  // namespace strake::cmd

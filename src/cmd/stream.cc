@@ -5,9 +5,8 @@
 #include "cmd/boot_image_data.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
+#include "cmd/release_input.h"
 #include "cmd/text_io.h"
-#include "oci/layout.h"
-#include "release/payload.h"
 #include "release/stream_mirror.h"
 #include "release/stream_query.h"
 
@@ -21,43 +20,26 @@ constexpr OptionSpec kFileOption{
     "f,filename", "FILE",
     "metadata in any shape: a stream, ConfigMap coreos-bootimages, rhcos.json, meta.json; - "
     "is standard input"};
-constexpr OptionSpec kReleaseDirOption{"release", "OCIDIR", "the stream inside this release, an OCI image layout"};
-constexpr OptionSpec kReleaseNameOption{"reference", "NAME", "the release image's name in that layout's index.json",
-                                        "release"};
+constexpr OptionSpec kStreamReleaseOption{"release", "REF", "the stream inside this release: registry, layout or archive"};
 constexpr OptionSpec kMirrorOption{
     "mirror", "URL", "a mirror of boot images (http, https or file): its root, a folder below it, or a .json file"};
 constexpr OptionSpec kMirrorVersionOption{"mirror-version", "VERSION", "of the mirror: 4.16.3, 4.16 or latest"};
-constexpr OptionSpec kMirrorCaOption{"mirror-ca", "FILE", "PEM certificates to trust besides those of this machine"};
 constexpr OptionSpec kMarketplaceOption{"marketplace", "FILE", "Azure marketplace images to merge into the stream"};
 constexpr OptionSpec kStreamOption{"stream", "NAME", "which stream, where there are several (rhel-9, rhel-10)"};
 constexpr OptionSpec kPlatformOption{"platform", "NAME", "aws, azure, gcp, vmware, metal, ..."};
 constexpr OptionSpec kRegionOption{"region", "NAME", "region of the cloud"};
 constexpr OptionSpec kFormatOption{"format", "NAME", "format of the file to download: ova, iso, qcow2.gz, ..."};
 
-constexpr OptionSpec kStreamShowOptions[] = {
-    kFileOption,          kReleaseDirOption,
-    kReleaseNameOption,   kMirrorOption,
-    kMirrorVersionOption, kMirrorCaOption,
-    kMarketplaceOption,   kStreamOption,
-    kPlatformOption,      {"arch", "NAME", "x86_64, aarch64, ...; default: all"},
-    kRegionOption,        kFormatOption,
-    kOutputOption,        kKubeconfigOption,
-    kContextOption};
-constexpr OptionSpec kStreamGetOptions[] = {kFileOption,
-                                            kReleaseDirOption,
-                                            kReleaseNameOption,
-                                            kMirrorOption,
-                                            kMirrorVersionOption,
-                                            kMirrorCaOption,
-                                            kMarketplaceOption,
-                                            kStreamOption,
-                                            kPlatformOption,
-                                            {"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
-                                            kRegionOption,
-                                            kFormatOption,
-                                            {"o,output", "FORMAT", "text, json, reference or legacy", "text"},
-                                            kKubeconfigOption,
-                                            kContextOption};
+constexpr OptionSpec kStreamSourceOptions[] = {kFileOption,          kStreamReleaseOption, kMirrorOption,
+                                               kMirrorVersionOption, kMarketplaceOption,   kStreamOption,
+                                               kPlatformOption,      kRegionOption,        kFormatOption,
+                                               kKubeconfigOption,    kContextOption};
+constexpr OptionSpec kStreamShowOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ...; default: all"}, kOutputOption};
+constexpr OptionSpec kStreamGetOwnOptions[] = {
+    {"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
+    {"o,output", "FORMAT", "text, json, reference or legacy", "text"}};
+constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
+constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 
 /// What was asked for is not there: exit code 3, where an unreadable file or a dead mirror is an error.
 template <typename T>
@@ -81,9 +63,9 @@ Result<release::StreamSet> read_stream_file(const std::string& file, release::Im
 }
 
 Result<release::StreamSet> read_stream_of_release(const Invocation& invocation) {
-  const std::string& directory = invocation.value("release");
-  STRAKE_TRY(const oci::Layout layout, oci::Layout::open(directory));
-  STRAKE_TRY(release::ReleasePayload payload, release::read_payload(layout, invocation.value("reference")));
+  Invocation of_release = invocation;
+  of_release.values.erase("arch");  // it chooses the boot image; the release says the same for all architectures
+  STRAKE_TRY(release::ReleasePayload payload, read_release(of_release, invocation.value("release")));
   if (payload.boot_images) return std::move(payload.boot_images->set);
   return error(Code::kNotFound,
                "release {} carries no boot image metadata (manifest coreos-bootimages); use -f or --mirror",
@@ -100,7 +82,7 @@ net::CallOptions mirror_call(const Invocation& invocation) {
 
 Result<release::UrlReader> mirror_reader(const Invocation& invocation) {
   net::ClientOptions options;
-  options.ca_file = invocation.value("mirror-ca");
+  options.ca_file = invocation.value("certificate-authority");
   options.also_trust_system_roots = true;
   return release::UrlReader::create(std::move(options));
 }

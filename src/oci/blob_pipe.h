@@ -1,5 +1,4 @@
-// A task that produces bytes and a reader that wants to pull them, with a bounded number of bytes in between. Private
-// to this module.
+// A task that produces bytes and a reader that wants to pull them, with a bounded number of bytes in between.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,7 @@
 #include "oci/layout.h"
 
+#include <set>
+
 #include "oci/file_store.h"
 
 namespace strake::oci {
@@ -8,14 +10,18 @@ namespace {
 
 constexpr std::size_t kMaxLayoutFileBytes = 4096;
 
+bool is_named(const Descriptor& entry, std::string_view reference) {
+  if (reference.empty() || entry.digest.to_string() == reference) return true;
+  const auto name = entry.annotations.find(std::string(kRefNameAnnotation));
+  return name != entry.annotations.end() && name->second == reference;
+}
+
+/// An image under two names is one image.
 std::vector<Descriptor> entries_named(const Index& index, std::string_view reference) {
-  if (reference.empty()) return index.manifests;
   std::vector<Descriptor> matching;
+  std::set<codec::Digest> seen;
   for (const Descriptor& entry : index.manifests) {
-    const auto name = entry.annotations.find(std::string(kRefNameAnnotation));
-    if (entry.digest.to_string() == reference || (name != entry.annotations.end() && name->second == reference)) {
-      matching.push_back(entry);
-    }
+    if (is_named(entry, reference) && seen.insert(entry.digest).second) matching.push_back(entry);
   }
   return matching;
 }

@@ -1,4 +1,4 @@
-// Several tasks working off one list. Private to this module.
+// Several tasks working off one list.
 #pragma once
 
 #include <cstddef>

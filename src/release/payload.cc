@@ -6,6 +6,7 @@
 
 #include "codec/yaml.h"
 #include "oci/layers.h"
+#include "oci/layout.h"
 
 namespace strake::release {
 
@@ -19,9 +20,6 @@ constexpr std::string_view kBaseConfigPrefix = "0000_80_strake_00-";
 constexpr std::string_view kYamlSuffix = ".yaml";
 constexpr std::string_view kStreamClassLabel = "io.openshift.os.streamclass";
 constexpr std::string_view kExtensionsSuffix = "-extensions";
-/// Several tools record the full name of an image here when they write a layout.
-constexpr std::string_view kImageNameAnnotation = "io.containerd.image.name";
-constexpr std::string_view kUnnamedRepository = "localhost/release";
 
 /// The largest real payloads have about 1000 manifests and 25 MiB.
 constexpr oci::FileLimits kManifestLimits{
@@ -86,34 +84,38 @@ Status read_version(ReleasePayload& payload, const std::string& references_name)
   return {};
 }
 
-/// Hashes every byte of an image that lies in the layout, and returns its labels; nullopt when it lies elsewhere.
-Result<std::optional<std::map<std::string, std::string>>> verify_if_present(const oci::Layout& layout,
-                                                                            const Component& image,
-                                                                            const oci::Platform& platform) {
-  const auto& entries = layout.index().manifests;
-  const bool present = std::any_of(entries.begin(), entries.end(),
-                                   [&](const oci::Descriptor& entry) { return entry.digest == image.digest; });
-  if (!present) return std::optional<std::map<std::string, std::string>>();
-  STRAKE_TRY(const oci::Descriptor descriptor, layout.resolve(image.digest.to_string(), platform));
-  STRAKE_TRY(const oci::Manifest manifest, layout.read_manifest(descriptor));
-  STRAKE_TRY(oci::ImageConfig config, layout.read_config(manifest));
-  STRAKE_CHECK_OK(oci::verify_layers(layout, manifest));
-  return std::optional(std::move(config.labels));
-}
+/// The labels of an image that lies beside the release; nullopt when it lies elsewhere.
+class OsImageReader {
+ public:
+  OsImageReader(const ReleasePlace& place, const PayloadOptions& options, const runtime::Call& call)
+      : place_(place), options_(options), call_(call) {}
 
-Status verify_extensions(const oci::Layout& layout, const Component& image, const oci::Platform& platform) {
-  STRAKE_TRY_CONTEXT([[maybe_unused]] const auto labels, verify_if_present(layout, image, platform),
-                     "extensions image '{}' ({})", image.tag, image.pull_spec);
-  return {};
-}
+  using Labels = std::map<std::string, std::string>;
+  Result<std::optional<Labels>> read(const Component& image) const {
+    const Result<PlacedImage> found = place_.find_image(image.pull_spec, Search::kHome, call_);
+    if (!found.ok() && found.error().code() == Code::kNotFound) return std::optional<Labels>();
+    if (!found.ok()) return found.error();
+    STRAKE_TRY(const oci::Descriptor descriptor,
+               found->source->resolve(image.digest.to_string(), options_.platform, call_));
+    STRAKE_TRY(const oci::Manifest manifest, found->source->read_manifest(descriptor, call_));
+    STRAKE_TRY(oci::ImageConfig config, found->source->read_config(manifest, call_));
+    if (hashes_layers()) STRAKE_CHECK_OK(oci::verify_layers(*found->source, manifest));
+    return std::optional(std::move(config.labels));
+  }
+  bool hashes_layers() const { return options_.os_images == OsImageCheck::kLayers; }
 
-Status read_os_streams(ReleasePayload& payload, const oci::Layout& layout, const oci::Platform& platform) {
+ private:
+  const ReleasePlace& place_;
+  const PayloadOptions& options_;
+  const runtime::Call& call_;
+};
+
+Status read_os_streams(ReleasePayload& payload, const OsImageReader& images) {
   for (const auto& [tag, component] : payload.components) {
     const std::optional<std::string> by_tag = stream_of_os_tag(tag);
     if (!by_tag) continue;
-    STRAKE_TRY_CONTEXT(const auto labels, verify_if_present(layout, component, platform), "OS image '{}' ({})", tag,
-                       component.pull_spec);
-    OsStream stream{*by_tag, component, std::nullopt, labels.has_value()};
+    STRAKE_TRY_CONTEXT(const auto labels, images.read(component), "OS image '{}' ({})", tag, component.pull_spec);
+    OsStream stream{*by_tag, component, std::nullopt, labels.has_value() && images.hashes_layers()};
     if (labels) {
       if (const auto label = labels->find(std::string(kStreamClassLabel)); label != labels->end())
         stream.name = label->second;
@@ -124,7 +126,8 @@ Status read_os_streams(ReleasePayload& payload, const oci::Layout& layout, const
     }
     const auto extensions = payload.components.find(fmt::format("{}{}", tag, kExtensionsSuffix));
     if (extensions != payload.components.end()) {
-      STRAKE_CHECK_OK(verify_extensions(layout, extensions->second, platform));
+      STRAKE_TRY_CONTEXT([[maybe_unused]] const auto read, images.read(extensions->second),
+                         "extensions image '{}' ({})", extensions->first, extensions->second.pull_spec);
       stream.extensions = extensions->second;
     }
     payload.os_streams.push_back(std::move(stream));
@@ -185,43 +188,37 @@ Status read_base_configs(ReleasePayload& payload) {
   return {};
 }
 
-/// "registry.example.com/a/b:tag" without the tag; a colon before the last slash is a port.
-std::string repository_of(std::string_view image_name) {
-  const std::size_t at = image_name.find('@');
-  if (at != std::string_view::npos) image_name = image_name.substr(0, at);
-  const std::size_t colon = image_name.rfind(':');
-  const std::size_t slash = image_name.rfind('/');
-  if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash)) {
-    image_name = image_name.substr(0, colon);
-  }
-  return std::string(image_name);
+/// The files of release-manifests/, by name.
+Result<std::map<std::string, std::string>> read_manifest_files(const oci::ImageSource& source,
+                                                               const oci::Manifest& manifest) {
+  STRAKE_TRY(auto files, oci::read_files(
+                             source, manifest, [](std::string_view path) { return path.starts_with(kManifestFolder); },
+                             kManifestLimits));
+  std::map<std::string, std::string> by_name;
+  for (auto& [path, text] : files) by_name.emplace(path.substr(kManifestFolder.size()), std::move(text));
+  return by_name;
 }
 
-Result<ReleasePayload> read_payload_from(const oci::Layout& layout, std::string_view reference,
-                                         const oci::Platform& platform) {
-  STRAKE_TRY(const oci::Descriptor descriptor, layout.resolve(reference, platform));
-  STRAKE_TRY(const oci::Manifest manifest, layout.read_manifest(descriptor));
-  STRAKE_TRY([[maybe_unused]] const oci::ImageConfig config, layout.read_config(manifest));
+Result<ReleasePayload> read_payload_from(const ReleasePlace& place, const PayloadOptions& options,
+                                         const runtime::Call& call) {
   // The nodes pull what the entry says: for an image of several platforms that is the list.
-  const Result<oci::Descriptor> entry = layout.find_entry(reference);
-  const oci::Descriptor& named = entry.ok() ? *entry : descriptor;
-  const auto name = named.annotations.find(std::string(kImageNameAnnotation));
-  const std::string repository =
-      name == named.annotations.end() ? std::string(kUnnamedRepository) : repository_of(name->second);
+  STRAKE_TRY(const PlacedImage release, place.find_release(call));
+  STRAKE_TRY(const oci::Descriptor descriptor,
+             release.source->resolve(release.entry.digest.to_string(), options.platform, call));
+  STRAKE_TRY(const oci::Manifest manifest, release.source->read_manifest(descriptor, call));
+  STRAKE_TRY([[maybe_unused]] const oci::ImageConfig config, release.source->read_config(manifest, call));
 
-  ReleasePayload payload{.version = {},
-                         .digest = named.digest,
-                         .pull_spec = fmt::format("{}@{}", repository, named.digest.to_string()),
-                         .components = {},
-                         .os_streams = {},
-                         .default_stream = {},
-                         .boot_images = std::nullopt,
-                         .base_configs = {},
-                         .manifests = {}};
-  STRAKE_TRY(auto files, oci::read_files(
-                             layout, manifest, [](std::string_view path) { return path.starts_with(kManifestFolder); },
-                             kManifestLimits));
-  for (auto& [path, text] : files) payload.manifests.emplace(path.substr(kManifestFolder.size()), std::move(text));
+  ReleasePayload payload{
+      .version = {},
+      .digest = release.entry.digest,
+      .pull_spec = fmt::format("{}@{}", place.repository_of(release.entry), release.entry.digest.to_string()),
+      .components = {},
+      .os_streams = {},
+      .default_stream = {},
+      .boot_images = std::nullopt,
+      .base_configs = {},
+      .manifests = {}};
+  STRAKE_TRY(payload.manifests, read_manifest_files(*release.source, manifest));
 
   const std::string* references_text = find_manifest(payload, kImageReferences);
   if (references_text == nullptr) {
@@ -231,7 +228,7 @@ Result<ReleasePayload> read_payload_from(const oci::Layout& layout, std::string_
   STRAKE_TRY_CONTEXT(ImageReferences references, parse_image_references(*references_text), "{}", kImageReferences);
   payload.components = std::move(references.components);
   STRAKE_CHECK_OK(read_version(payload, references.name));
-  STRAKE_CHECK_OK(read_os_streams(payload, layout, platform));
+  STRAKE_CHECK_OK(read_os_streams(payload, OsImageReader(place, options, call)));
   STRAKE_CHECK_OK(read_boot_images(payload).context("{}", kBootImagesManifest));
   STRAKE_CHECK_OK(read_base_configs(payload));
   return payload;
@@ -281,10 +278,16 @@ Result<ImageReferences> parse_image_references(std::string_view text) {
   return references;
 }
 
-Result<ReleasePayload> read_payload(const oci::Layout& layout, std::string_view reference,
-                                    const oci::Platform& platform) {
-  return read_payload_from(layout, reference, platform)
-      .context("reading release '{}' from {}", reference, layout.directory().string());
+Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options,
+                                    const runtime::Call& call) {
+  return read_payload_from(place, options, call).context("reading release {}", place.description());
+}
+
+Result<ReleasePayload> read_payload_of_layout(const std::filesystem::path& directory, std::string_view reference,
+                                              const oci::Platform& platform) {
+  STRAKE_TRY(oci::Layout layout, oci::Layout::open(directory));
+  const ReleasePlace place(std::make_unique<oci::Layout>(std::move(layout)), std::string(reference));
+  return read_payload(place, {.platform = platform});
 }
 
 }  // namespace strake::release

@@ -1,11 +1,11 @@
 // A release payload: the image that names, by digest, every component of a release, and carries its manifests.
 //
-// Only verified bytes are read: the release image and the OS images that lie in the same layout are hashed to the end
-// of every layer before a single file of theirs is used. (Checking manifest digests alone would let a foreign layer
-// pass under a signed digest.) What the digest in turn is trusted for, such as a release signature, is decided by the
-// caller.
+// Only verified bytes are read: a layer is hashed to its end before a single file of it is used. (Checking manifest
+// digests alone would let a foreign layer pass under a signed digest.) What the digest in turn is trusted for, such as
+// a release signature, is decided by the caller.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,7 +14,8 @@
 
 #include "codec/digest.h"
 #include "codec/json.h"
-#include "oci/layout.h"
+#include "oci/blob_cache.h"
+#include "release/release_place.h"
 #include "release/stream_import.h"
 
 namespace strake::release {
@@ -32,7 +33,7 @@ struct OsStream {
   std::string name;  ///< "rhel-9": the image's stream class, or what its tag stands for when the image is elsewhere
   Component image;
   std::optional<Component> extensions;
-  bool verified = false;  ///< the image lies in the same layout and every byte of it was hashed
+  bool verified = false;  ///< the image was found and every byte of it was hashed
 };
 
 /// Boot image metadata as the installer component publishes it (ConfigMap coreos-bootimages): the texts for publishing
@@ -58,9 +59,24 @@ struct ReleasePayload {
   const OsStream* find_stream(std::string_view name) const;
 };
 
-/// `reference`: a name or digest in the layout's index.json; "" when there is only one image.
-Result<ReleasePayload> read_payload(const oci::Layout& layout, std::string_view reference,
-                                    const oci::Platform& platform = {});
+/// What is done with the OS images and extensions that lie beside the release image.
+enum class OsImageCheck {
+  kLabels,  ///< their labels are read
+  kLayers,  ///< and every layer is hashed to its end
+};
+
+struct PayloadOptions {
+  oci::Platform platform = {};
+  OsImageCheck os_images = OsImageCheck::kLayers;
+  oci::BlobCache* cache = nullptr;  ///< nullptr: nothing is kept
+};
+
+Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options = {},
+                                    const runtime::Call& call = {});
+
+/// The release in a layout folder. `reference`: a name or digest in its index.json.
+Result<ReleasePayload> read_payload_of_layout(const std::filesystem::path& directory, std::string_view reference = {},
+                                              const oci::Platform& platform = {});
 
 /// image-references: an ImageStream whose every tag is from a DockerImage by digest. Its name is returned too, because
 /// releases without release-metadata carry their version there.

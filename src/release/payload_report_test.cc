@@ -10,9 +10,7 @@ namespace strake::release::payload_report_test {
 ReleasePayload sample_payload() {
   const test::TempDir dir;
   EXPECT_TRUE(write_sample_release(dir.path(), SampleRelease::kA).ok());
-  const Result<oci::Layout> layout = oci::Layout::open(dir.path());
-  EXPECT_TRUE(layout.ok());
-  Result<ReleasePayload> payload = read_payload(*layout, kSampleReleaseReference);
+  Result<ReleasePayload> payload = read_payload_of_layout(dir.path(), kSampleReleaseReference);
   EXPECT_TRUE(payload.ok()) << payload.error().to_string();
   return *std::move(payload);
 }

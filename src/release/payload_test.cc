@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "codec/tar.h"
+#include "oci/layout.h"
 #include "release/sample.h"
 #include "support/temp_dir.h"
 
@@ -14,8 +15,7 @@ namespace strake::release::payload_test {
 using Files = std::map<std::string, std::string>;
 
 Result<ReleasePayload> read_from(const std::filesystem::path& directory, std::string_view reference = "release") {
-  STRAKE_TRY(const oci::Layout layout, oci::Layout::open(directory));
-  return read_payload(layout, reference);
+  return read_payload_of_layout(directory, reference);
 }
 
 /// A release image with these files in release-manifests/, and nothing else in the layout.

@@ -63,6 +63,12 @@ Result<SignatureSearch> search_store(const UrlReader& reader, std::string_view b
   return search;
 }
 
+Result<SignatureSearch> search_place(const UrlReader& reader, const std::string& place, const codec::Digest& digest,
+                                     const net::CallOptions& call) {
+  return place.find("://") == std::string::npos ? search_path(reader, place, digest)
+                                                : search_store(reader, place, digest, call);
+}
+
 Result<SignatureSearch> search_config_map(std::string_view text, std::string_view source, const codec::Digest& digest) {
   const auto read = [&]() -> Result<SignatureSearch> {
     if (text.size() > kMaxSignatureMapBytes) {

@@ -37,6 +37,10 @@ inline constexpr int kMaxSignatureNumber = 9;
 Result<SignatureSearch> search_store(const UrlReader& reader, std::string_view base_url, const codec::Digest& digest,
                                      const net::CallOptions& call = {});
 
+/// A store by URL, or a path (see search_path) when there is no "://" in it.
+Result<SignatureSearch> search_place(const UrlReader& reader, const std::string& place, const codec::Digest& digest,
+                                     const net::CallOptions& call = {});
+
 /// A folder, a ConfigMap (JSON or YAML) or a file with one signature.
 Result<SignatureSearch> search_path(const UrlReader& reader, const std::string& path, const codec::Digest& digest);
 

@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::string_view kFileScheme = "file://";
 
-Result<std::filesystem::path> path_of_file_url(std::string_view url) {
-  STRAKE_TRY_CONTEXT(const std::string path, net::percent_decode(url.substr(kFileScheme.size())), "{}", url);
-  if (!path.starts_with('/')) {
-    return error(Code::kInvalidArgument, "{}: a file URL has three slashes and an absolute path, file:///srv/mirror",
-                 url);
-  }
-  return std::filesystem::path(path);
-}
-
 Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder) {
   std::error_code failure;
   std::vector<std::string> names;
@@ -37,6 +28,17 @@ Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder
 
 }  // namespace
 
+bool is_file_url(std::string_view url) { return url.starts_with(kFileScheme); }
+
+Result<std::filesystem::path> path_of_file_url(std::string_view url) {
+  STRAKE_TRY_CONTEXT(const std::string path, net::percent_decode(url.substr(kFileScheme.size())), "{}", url);
+  if (!path.starts_with('/')) {
+    return error(Code::kInvalidArgument, "{}: a file URL has three slashes and an absolute path, file:///srv/mirror",
+                 url);
+  }
+  return std::filesystem::path(path);
+}
+
 Result<UrlReader> UrlReader::create(net::ClientOptions options) {
   options.max_body_bytes = kMaxBytes;
   STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
@@ -44,7 +46,7 @@ Result<UrlReader> UrlReader::create(net::ClientOptions options) {
 }
 
 Result<std::string> UrlReader::read(std::string_view url, const net::CallOptions& call) const {
-  if (url.starts_with(kFileScheme)) {
+  if (is_file_url(url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
     return read_file(path, kMaxBytes);
   }
@@ -56,7 +58,7 @@ Result<std::string> UrlReader::read(std::string_view url, const net::CallOptions
 }
 
 Result<std::vector<std::string>> UrlReader::list(std::string_view folder_url, const net::CallOptions& call) const {
-  if (folder_url.starts_with(kFileScheme)) {
+  if (is_file_url(folder_url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(folder_url));
     return list_folder(path);
   }

@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class UrlReader {
 
   net::HttpClient client_;
 };
+
+bool is_file_url(std::string_view url);
+/// The path of a file URL, decoded.
+Result<std::filesystem::path> path_of_file_url(std::string_view url);
 
 /// What the links of an HTML page point to directly below `folder_url`.
 Result<std::vector<std::string>> names_linked_below(std::string_view folder_url, std::string_view html);

@@ -64,7 +64,7 @@ class SignedRelease : public testing::Test {
     return run_program(std::move(arguments));
   }
   ProcessOutput verify() {
-    return strake({"verify", "--keyring", (dir_ / "us.asc").string(), "--signatures", (dir_ / "store").string()});
+    return strake({"verify", "--keyring", (dir_ / "us.asc").string(), "--signature-store", (dir_ / "store").string()});
   }
 
   std::filesystem::path layout_folder() const { return dir_ / "layout"; }

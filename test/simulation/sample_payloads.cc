@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "oci/layout.h"
 #include "support/temp_dir.h"
 
 namespace strake::simulation {
@@ -13,9 +12,7 @@ release::ReleasePayload sample_payload(release::SampleRelease sample) {
     for (const release::SampleRelease each : {release::SampleRelease::kA, release::SampleRelease::kB}) {
       test::TempDir folder;
       STRAKE_INVARIANT(release::write_sample_release(folder / "layout", each).ok());
-      const auto layout = oci::Layout::open(folder / "layout");
-      STRAKE_INVARIANT(layout.ok());
-      auto payload = release::read_payload(*layout, release::kSampleReleaseReference);
+      auto payload = release::read_payload_of_layout(folder / "layout", release::kSampleReleaseReference);
       STRAKE_INVARIANT(payload.ok());
       read.emplace(each, *std::move(payload));
     }

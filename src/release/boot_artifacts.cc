@@ -1,0 +1,250 @@
+#include "release/boot_artifacts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "base/fd.h"
+#include "codec/json.h"
+#include "oci/blob_pipe.h"
+#include "release/url_reader.h"
+
+namespace strake::release {
+
+namespace {
+
+constexpr std::string_view kEmptyConfigType = "application/vnd.oci.empty.v1+json";
+constexpr std::string_view kEmptyConfig = "{}";
+constexpr std::string_view kTitleAnnotation = "org.opencontainers.image.title";
+
+void add_platform(const std::string& arch, const std::string& platform, const ArtifactPlatform& entry,
+                  std::set<codec::Digest>& seen, BootArtifactList& list, std::optional<Error>& wrong) {
+  for (const auto& [format, members] : entry.formats) {
+    for (const auto& [member, artifact] : members) {
+      const std::string file_name = artifact.location.substr(artifact.location.rfind('/') + 1);
+      const std::string label = fmt::format("{} {} {} {}", arch, platform, format, member);
+      if (artifact.sha256.empty()) {
+        list.without_sum.push_back(label);
+        continue;
+      }
+      Result<codec::Digest> digest = codec::Digest::from_hex(codec::Digest::Algorithm::kSha256, artifact.sha256);
+      if (!digest.ok()) {
+        if (!wrong) wrong = std::move(digest).error().context(label);
+        continue;
+      }
+      if (!seen.insert(*digest).second) continue;
+      list.artifacts.push_back({*std::move(digest), artifact.location, file_name, arch, platform, format, member});
+    }
+  }
+}
+
+std::size_t count_images(const StreamArchitecture& architecture) {
+  std::size_t count = architecture.azure.plans.size() + (architecture.azure.disk ? 1 : 0);
+  for (const auto& [cloud, images] : architecture.images) count += images.regions.size() + (images.global ? 1 : 0);
+  return count;
+}
+
+oci::Descriptor empty_config() {
+  return {std::string(kEmptyConfigType), codec::Digest::sha256_of(kEmptyConfig), kEmptyConfig.size()};
+}
+
+std::string artifact_manifest(const BootArtifact& artifact, std::uint64_t size) {
+  oci::Descriptor layer{std::string(kBootArtifactType), artifact.digest, size};
+  layer.annotations = {{std::string(kTitleAnnotation), artifact.file_name}};
+  return json::write_canonical(
+      json::Object{{"schemaVersion", 2},
+                   {"mediaType", oci::media_type::kOciManifest},
+                   {"artifactType", kBootArtifactType},
+                   {"config", empty_config().to_json()},
+                   {"layers", json::Array{layer.to_json()}},
+                   {"annotations", json::Object{{"dev.strake.boot-artifact.label", artifact.label()},
+                                                {"dev.strake.boot-artifact.location", artifact.location}}}});
+}
+
+net::CallOptions transfer_call(const runtime::Call& call) {
+  net::CallOptions options;
+  options.idle_timeout = std::chrono::seconds(60);
+  options.stop = call.stop;
+  return options;
+}
+
+Status stream_file(const std::filesystem::path& path, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
+                   const std::stop_token& stop) {
+  STRAKE_TRY(const Fd fd, open_file(path, O_RDONLY));
+  if (::lseek(fd.get(), static_cast<off_t>(offset), SEEK_SET) < 0) return errno_error(errno, path.string());
+  codec::FdSource source(fd.get(), path.string());
+  std::array<std::byte, 256u << 10> buffer;
+  for (;;) {
+    if (stop.stop_requested()) return error(Code::kCancelled, "reading {} was cancelled", path.string());
+    STRAKE_TRY(const std::size_t got, source.read(buffer));
+    if (got == 0) return {};
+    STRAKE_CHECK_OK(on_data({reinterpret_cast<const char*>(buffer.data()), got}));
+  }
+}
+
+Error refused(std::string_view url, int status) {
+  const Code code = status >= 400 ? net::code_for_status(status) : Code::kUnavailable;
+  return error(code, "{}: the server answered {} {}", url, status, net::reason_phrase(status));
+}
+
+}  // namespace
+
+std::string BootArtifact::label() const { return fmt::format("{} {} {} {}", arch, platform, format, member); }
+
+Result<BootArtifactList> boot_artifacts_of(const StreamSet& streams) {
+  std::vector<const Stream*> all;
+  if (streams.default_stream) all.push_back(&*streams.default_stream);
+  for (const auto& [name, stream] : streams.by_name) all.push_back(&stream);
+  BootArtifactList list;
+  std::set<codec::Digest> seen;
+  std::optional<Error> wrong;
+  for (const Stream* stream : all) {
+    for (const auto& [arch, architecture] : stream->architectures) {
+      for (const auto& [platform, entry] : architecture.artifacts) {
+        add_platform(arch, platform, entry, seen, list, wrong);
+      }
+      list.cloud_images += count_images(architecture);
+    }
+  }
+  if (wrong) return *std::move(wrong);
+  std::stable_sort(list.artifacts.begin(), list.artifacts.end(),
+                   [](const BootArtifact& a, const BootArtifact& b) { return a.label() < b.label(); });
+  return list;
+}
+
+std::string boot_artifact_tag(const codec::Digest& digest) {
+  return fmt::format("{}-{}.boot", codec::to_string(digest.algorithm()), digest.hex());
+}
+
+Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
+                                     const runtime::Call& call) {
+  const std::string tag = boot_artifact_tag(artifact.digest);
+  STRAKE_TRY(const oci::Descriptor entry, place.home().find_entry(tag, call));
+  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(entry, call), "{}", tag);
+  if (manifest.layers.size() != 1 || manifest.layers.front().digest != artifact.digest) {
+    return error(Code::kCorrupt, "{} in {} does not hold the file its tag names", tag, place.home().description());
+  }
+  return PlacedArtifact{&place.home(), manifest.layers.front()};
+}
+
+Result<ArtifactDownloads> ArtifactDownloads::create(net::ClientOptions options) {
+  STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
+  return ArtifactDownloads(std::move(client));
+}
+
+Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runtime::Call& call) const {
+  if (is_file_url(url)) {
+    STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
+    std::error_code failure;
+    const std::uint64_t size = std::filesystem::file_size(path, failure);
+    if (failure) return errno_error(failure.value(), path.string());
+    return size;
+  }
+  // "identity", so that the length is that of the file and not of a compressed answer.
+  const net::Request request{"HEAD", url, {{"Accept-Encoding", "identity"}}, {}};
+  STRAKE_TRY(const net::Response response, client_.send(request, transfer_call(call)));
+  if (response.status != 200) return refused(url, response.status);
+  const std::string_view text = response.headers.get("Content-Length").value_or("");
+  std::uint64_t size = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) {
+    return error(Code::kUnsupported, "{}: the server does not say how long the file is", url);
+  }
+  return size;
+}
+
+Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
+                                 const runtime::Call& call) const {
+  if (is_file_url(url)) {
+    STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
+    return stream_file(path, offset, on_data, call.stop);
+  }
+  net::Request request{"GET", url, {{"Accept-Encoding", "identity"}}, {}};
+  if (offset > 0) request.headers.add("Range", fmt::format("bytes={}-", offset));
+  std::uint64_t to_skip = 0;
+  const auto on_head = [&](const net::ResponseHead& head) -> Status {
+    // A server that knows no ranges sends everything.
+    if (head.status == 200) to_skip = offset;
+    return head.status == 200 || (head.status == 206 && offset > 0) ? Status() : refused(url, head.status);
+  };
+  const auto on_body = [&](std::string_view data) -> Status {
+    const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip, data.size()));
+    to_skip -= skipped;
+    data.remove_prefix(skipped);
+    return data.empty() ? Status() : on_data(data);
+  };
+  STRAKE_TRY([[maybe_unused]] const net::ResponseHead head,
+             client_.stream(request, on_head, on_body, transfer_call(call)));
+  return {};
+}
+
+Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, const runtime::Call& call) {
+  codec::Hasher hasher(artifact.digest.algorithm());
+  STRAKE_CHECK_OK(downloads.stream(
+      artifact.location, 0,
+      [&](std::string_view data) -> Status {
+        hasher.update(data);
+        return {};
+      },
+      call));
+  const codec::Digest found = std::move(hasher).finish();
+  if (found == artifact.digest) return {};
+  return error(Code::kCorrupt, "{} has SHA-256 {}, the release says {}", artifact.location, found.hex(),
+               artifact.digest.hex());
+}
+
+ArtifactSource::ArtifactSource(const ArtifactDownloads& downloads, std::vector<BootArtifact> artifacts,
+                               runtime::Runtime& runtime)
+    : downloads_(downloads), runtime_(runtime) {
+  for (BootArtifact& artifact : artifacts) artifacts_.emplace(artifact.digest, std::move(artifact));
+  documents_.emplace(empty_config().digest, kEmptyConfig);
+}
+
+Result<std::vector<oci::Descriptor>> ArtifactSource::find_entries(std::string_view reference,
+                                                                  const runtime::Call& call) const {
+  for (const auto& [digest, artifact] : artifacts_) {
+    if (reference != boot_artifact_tag(digest)) continue;
+    STRAKE_TRY(const std::uint64_t size, downloads_.size(artifact.location, call));
+    std::string manifest = artifact_manifest(artifact, size);
+    oci::Descriptor entry{std::string(oci::media_type::kOciManifest), codec::Digest::sha256_of(manifest),
+                          manifest.size()};
+    const std::scoped_lock lock(mutex_);
+    documents_.insert_or_assign(entry.digest, std::move(manifest));
+    return std::vector{std::move(entry)};
+  }
+  return error(Code::kNotFound, "the release names no boot artifact {}", reference);
+}
+
+Result<std::unique_ptr<oci::BlobSource>> ArtifactSource::open_blob(const oci::Descriptor& descriptor,
+                                                                   const runtime::Call& call) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto document = documents_.find(descriptor.digest); document != documents_.end()) {
+      return std::make_unique<oci::BlobSource>(oci::make_text_source(document->second), "boot artifact manifest",
+                                               descriptor);
+    }
+  }
+  const auto found = artifacts_.find(descriptor.digest);
+  if (found == artifacts_.end()) {
+    return error(Code::kNotFound, "{} is no boot artifact of the release", descriptor.digest.to_string());
+  }
+  const auto produce = [this, url = found->second.location](const OnData& on_data, const runtime::Call& own) {
+    return downloads_.stream(url, 0, on_data, own);
+  };
+  return std::make_unique<oci::BlobSource>(oci::make_pipe(runtime_, "download", produce, call), found->second.location,
+                                           descriptor);
+}
+
+Status ArtifactSource::stream_blob(const oci::Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
+                                   const runtime::Call& call) const {
+  const auto found = artifacts_.find(descriptor.digest);
+  if (found == artifacts_.end()) return ImageSource::stream_blob(descriptor, offset, on_data, call);
+  return downloads_.stream(found->second.location, offset, on_data, call);
+}
+
+}  // namespace strake::release

@@ -1,0 +1,99 @@
+// Boot artifacts: the files (ISO, OVA, qcow2, ...) a release's stream metadata names by URL and SHA-256.
+//
+// Beside the release they lie as small OCI images of their own: the tag says which file (sha256-HEX.boot), the only
+// layer is the file itself. So a registry, a layout and a carried archive hold them like every other image, and since a
+// blob's digest is its SHA-256, the file is found in blobs/sha256/HEX.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_client.h"
+#include "oci/image_source.h"
+#include "release/payload.h"
+
+namespace strake::release {
+
+struct BootArtifact {
+  codec::Digest digest;  ///< of the file as downloaded
+  std::string location;
+  std::string file_name;  ///< the last part of the location
+  std::string arch;       ///< RPM name
+  std::string platform;
+  std::string format;
+  std::string member;  ///< "disk", "kernel", ...
+
+  /// "x86_64 metal iso disk"
+  std::string label() const;
+};
+
+struct BootArtifactList {
+  std::vector<BootArtifact> artifacts;   ///< sorted by label; a file named twice appears once
+  std::vector<std::string> without_sum;  ///< labels of files nobody wrote a SHA-256 down for: they cannot be checked
+  std::size_t cloud_images = 0;          ///< named by reference in a cloud: nothing of them can be hashed from here
+};
+
+/// Of every stream of the release. kInvalidArgument: a SHA-256 that is none.
+Result<BootArtifactList> boot_artifacts_of(const StreamSet& streams);
+
+inline constexpr std::string_view kBootArtifactType = "application/vnd.strake.boot-artifact.v1";
+
+/// "sha256-<hex>.boot": where an artifact lies in the repository of its release.
+std::string boot_artifact_tag(const codec::Digest& digest);
+
+/// An artifact that lies beside its release.
+struct PlacedArtifact {
+  const oci::ImageSource* source = nullptr;
+  oci::Descriptor file;
+};
+/// kNotFound when it does not; kCorrupt when another file lies under its tag.
+Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
+                                     const runtime::Call& call);
+
+/// Files by URL: http, https, or file for folders of this machine.
+class ArtifactDownloads {
+ public:
+  static Result<ArtifactDownloads> create(net::ClientOptions options = {});
+
+  /// kUnsupported when the server does not tell.
+  Result<std::uint64_t> size(const std::string& url, const runtime::Call& call) const;
+  /// The bytes from `offset` on.
+  Status stream(const std::string& url, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
+                const runtime::Call& call) const;
+
+ private:
+  explicit ArtifactDownloads(net::HttpClient client) : client_(std::move(client)) {}
+  net::HttpClient client_;
+};
+
+/// Reads the file to its end; kCorrupt when it is another.
+Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, const runtime::Call& call);
+
+/// Artifacts as images: what to copy from.
+class ArtifactSource final : public oci::ImageSource {
+ public:
+  /// `downloads` must outlive the source.
+  ArtifactSource(const ArtifactDownloads& downloads, std::vector<BootArtifact> artifacts, runtime::Runtime& runtime);
+
+  std::string description() const override { return "the locations of boot artifacts"; }
+  /// By tag.
+  Result<std::vector<oci::Descriptor>> find_entries(std::string_view reference,
+                                                    const runtime::Call& call = {}) const override;
+  Result<std::unique_ptr<oci::BlobSource>> open_blob(const oci::Descriptor& descriptor,
+                                                     const runtime::Call& call = {}) const override;
+  Status stream_blob(const oci::Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
+                     const runtime::Call& call = {}) const override;
+
+ private:
+  const ArtifactDownloads& downloads_;
+  runtime::Runtime& runtime_;
+  std::map<codec::Digest, BootArtifact> artifacts_;
+  mutable std::mutex mutex_;
+  mutable std::map<codec::Digest, std::string> documents_;  ///< manifests and configs made so far
+};
+
+}  // namespace strake::release

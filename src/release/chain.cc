@@ -1,0 +1,308 @@
+#include "release/chain.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "oci/parallel.h"
+
+namespace strake::release {
+
+namespace {
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  if (bytes < 10'000'000) return fmt::format("{} kB", bytes / 1000);
+  return fmt::format("{} MB", bytes / 1'000'000);
+}
+
+std::string layers_text(const std::vector<oci::Descriptor>& layers) {
+  std::uint64_t bytes = 0;
+  for (const oci::Descriptor& layer : layers) bytes += layer.size;
+  return fmt::format("{} layers of {}", layers.size(), human_bytes(bytes));
+}
+
+class ChainWalk {
+ public:
+  ChainWalk(const ReleasePlace& place, const ChainOptions& options, ChainReport& report, runtime::Runtime& runtime,
+            const runtime::Call& call)
+      : place_(place), options_(options), report_(report), runtime_(runtime), call_(call) {}
+
+  Status run() {
+    STRAKE_TRY_CONTEXT(const PlacedImage release, place_.find_release(call_), "release image");
+    report_.digest = release.entry.digest.to_string();
+    const SignatureDemand& demand = options_.signatures;
+    // With keys and places at hand nothing of the payload is read before its signature was good.
+    const bool knows_whom_to_ask = !demand.keyrings.empty() && !demand.stores.empty();
+    if (knows_whom_to_ask) {
+      STRAKE_CHECK_OK(check_signatures(release.entry.digest, {demand.keyrings, demand.stores}).context("signature"));
+    }
+    STRAKE_TRY_CONTEXT(
+        const ReleasePayload payload,
+        read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, call_), "release image");
+    report_.version = payload.version;
+    if (!knows_whom_to_ask) {
+      STRAKE_TRY_CONTEXT(SignatureTrust trust, trust_of_manifests(payload.manifests), "signature");
+      if (!demand.keyrings.empty()) trust.keyrings = demand.keyrings;
+      if (!demand.stores.empty()) trust.stores = demand.stores;
+      STRAKE_CHECK_OK(check_signatures(release.entry.digest, trust).context("signature"));
+      if (demand.keyrings.empty()) {
+        report_.warnings.push_back(
+            "the keyrings come from the release itself: that proves who signed it, not that you trust them; --keyring "
+            "brings your own");
+      }
+    }
+    if (options_.sigstore != nullptr) {
+      const std::string name =
+          options_.sigstore->signed_as.empty() ? payload.pull_spec : options_.sigstore->signed_as;
+      STRAKE_CHECK_OK(check_sigstore_of(release, name).context("signature"));
+    } else {
+      report_.not_checked.push_back("sigstore signatures: no key was given");
+    }
+    STRAKE_CHECK_OK(check_release_image(release));
+    STRAKE_CHECK_OK(check_components(payload));
+    STRAKE_CHECK_OK(check_artifacts(payload));
+    return {};
+  }
+
+ private:
+  void add_link(std::string kind, std::string subject, std::string proof) {
+    ChainLink link{std::move(kind), std::move(subject), std::move(proof)};
+    const std::scoped_lock lock(mutex_);
+    if (options_.on_link) options_.on_link(link);
+    report_.links.push_back(std::move(link));
+  }
+
+  Status check_signatures(const codec::Digest& digest, const SignatureTrust& trust) {
+    SignatureSearch search;
+    for (const std::string& store : trust.stores) {
+      STRAKE_TRY(SignatureSearch found, search_place(*options_.signatures.reader, store, digest,
+                                                     options_.signatures.call));
+      search.append(std::move(found));
+    }
+    STRAKE_TRY(const SignatureVerdict verdict,
+               verify_signatures(digest, trust.keyrings, search, SignatureChecker(), call_.stop));
+    for (const AcceptedSignature& accepted : verdict.accepted) {
+      add_link("signature", digest.to_string(),
+               fmt::format("keyring {}, key {}, {}", accepted.keyring, accepted.key_fingerprint, accepted.source));
+    }
+    report_.warnings.insert(report_.warnings.end(), verdict.warnings.begin(), verdict.warnings.end());
+    return {};
+  }
+
+  Status check_sigstore_of(const PlacedImage& image, const std::string& name) {
+    STRAKE_TRY(const oci::SigstoreStatement statement,
+               check_sigstore(image, name, options_.sigstore->keys, options_.sigstore->identity, call_));
+    add_link("sigstore", image.entry.digest.to_string(), fmt::format("signed as {}", statement.docker_reference));
+    return {};
+  }
+
+  /// read_payload() hashed the layers; here the link is told, with what it is made of.
+  Status check_release_image(const PlacedImage& release) {
+    STRAKE_TRY_CONTEXT(const oci::Manifest manifest, manifest_of(release), "release image");
+    add_link("release", report_.digest, fmt::format("version {}, {}", report_.version, layers_text(manifest.layers)));
+    return {};
+  }
+
+  Result<oci::Manifest> manifest_of(const PlacedImage& image) {
+    STRAKE_TRY(const oci::Descriptor descriptor,
+               image.source->resolve(image.entry.digest.to_string(), options_.platform, call_));
+    return image.source->read_manifest(descriptor, call_);
+  }
+
+  bool hashes_layers_of(const std::string& tag) const {
+    switch (options_.layers) {
+      case LayerCheck::kAll: return true;
+      case LayerCheck::kNone: return false;
+      case LayerCheck::kOs: break;
+    }
+    constexpr std::string_view kExtensions = "-extensions";
+    std::string_view image = tag;
+    if (image.ends_with(kExtensions)) image.remove_suffix(kExtensions.size());
+    return stream_of_os_tag(image).has_value() || tag == "machine-os-images";
+  }
+
+  struct CheckedComponent {
+    const Component* component = nullptr;
+    const oci::ImageSource* source = nullptr;  ///< nullptr: it is not there
+    std::vector<oci::Descriptor> layers = {};
+    bool one_of_several = false;
+  };
+
+  Result<CheckedComponent> check_documents(const Component& component, const runtime::Call& call) {
+    const Result<PlacedImage> found = place_.find_image(component.pull_spec, Search::kEverywhere, call);
+    if (!found.ok() && found.error().code() == Code::kNotFound && place_.is_local()) {
+      return CheckedComponent{&component};
+    }
+    if (!found.ok()) return found.error();
+    STRAKE_TRY(const oci::Descriptor descriptor,
+               found->source->resolve(component.digest.to_string(), options_.platform, call));
+    STRAKE_TRY(oci::Manifest manifest, found->source->read_manifest(descriptor, call));
+    STRAKE_TRY([[maybe_unused]] const oci::ImageConfig config, found->source->read_config(manifest, call));
+    if (options_.sigstore != nullptr && options_.sigstore->components) {
+      STRAKE_CHECK_OK(check_sigstore_of(*found, component.pull_spec));
+    }
+    return CheckedComponent{&component, found->source, std::move(manifest.layers), descriptor.digest != found->entry.digest};
+  }
+
+  Status check_components(const ReleasePayload& payload) {
+    std::vector<CheckedComponent> components;
+    for (const auto& [tag, component] : payload.components) components.push_back({&component});
+    STRAKE_CHECK_OK(oci::for_each_in_parallel(
+        runtime_, options_.parallel, components.size(), call_, [&](std::size_t i, const runtime::Call& own) -> Status {
+          const Component& component = *components[i].component;
+          STRAKE_TRY_CONTEXT(components[i], check_documents(component, own), "component {} ({})", component.tag,
+                             component.pull_spec);
+          return {};
+        }));
+    STRAKE_CHECK_OK(check_layers(components));
+    tell_components(components);
+    return {};
+  }
+
+  struct LayerOfComponent {
+    const CheckedComponent* image = nullptr;
+    const oci::Descriptor* layer = nullptr;
+  };
+
+  /// Components share most of their layers: each is hashed once.
+  Status check_layers(const std::vector<CheckedComponent>& components) {
+    std::vector<LayerOfComponent> layers;
+    std::set<codec::Digest> seen;
+    for (const CheckedComponent& image : components) {
+      if (image.source == nullptr || !hashes_layers_of(image.component->tag)) continue;
+      for (const oci::Descriptor& layer : image.layers) {
+        if (seen.insert(layer.digest).second) layers.push_back({&image, &layer});
+      }
+    }
+    return oci::for_each_in_parallel(
+        runtime_, options_.parallel, layers.size(), call_, [&](std::size_t i, const runtime::Call& own) -> Status {
+          const auto& [image, layer] = layers[i];
+          return image->source->verify_blob(*layer, own)
+              .context("component {} ({}): layer {}", image->component->tag, image->component->pull_spec,
+                       layer->digest.to_string());
+        });
+  }
+
+  void tell_components(const std::vector<CheckedComponent>& components) {
+    std::size_t absent = 0;
+    std::size_t without_layers = 0;
+    bool several_platforms = false;
+    for (const CheckedComponent& image : components) {
+      if (image.source == nullptr) {
+        ++absent;
+        continue;
+      }
+      std::string proof = fmt::format("{}: manifest, config", image.component->digest.to_string());
+      if (hashes_layers_of(image.component->tag)) {
+        proof += fmt::format(", {}", layers_text(image.layers));
+      } else {
+        ++without_layers;
+      }
+      add_link("component", image.component->tag, std::move(proof));
+      several_platforms |= image.one_of_several;
+    }
+    if (absent > 0) {
+      report_.not_checked.push_back(fmt::format("{} of {} components: {} does not have them", absent,
+                                                components.size(), place_.home().description()));
+    }
+    if (without_layers > 0) {
+      report_.not_checked.push_back(
+          fmt::format("layers of {} components: --layers all hashes them too", without_layers));
+    }
+    if (several_platforms) {
+      report_.not_checked.push_back(
+          fmt::format("images for architectures other than {}", options_.platform.architecture));
+    }
+  }
+
+  Status check_artifacts(const ReleasePayload& payload) {
+    if (options_.artifacts == ArtifactCheck::kNone) {
+      report_.not_checked.push_back("boot artifacts");
+      return {};
+    }
+    if (!payload.boot_images) {
+      report_.not_checked.push_back("boot artifacts: the release carries no boot image metadata");
+      return {};
+    }
+    STRAKE_TRY_CONTEXT(const BootArtifactList list, boot_artifacts_of(payload.boot_images->set), "boot artifacts");
+    add_link("boot artifacts", fmt::format("{} files", list.artifacts.size()),
+             "their SHA-256 are part of the release image");
+    std::size_t unread = 0;
+    for (const BootArtifact& artifact : list.artifacts) {
+      STRAKE_TRY_CONTEXT(const bool read, check_artifact(artifact), "boot artifact {} ({})", artifact.label(),
+                         artifact.location);
+      if (!read) ++unread;
+    }
+    if (unread > 0) {
+      report_.not_checked.push_back(fmt::format("the content of {} boot artifacts: {}", unread,
+                                                options_.artifacts == ArtifactCheck::kListed
+                                                    ? "--artifacts local or all hashes them"
+                                                    : "they lie neither beside the release nor in the cache"));
+    }
+    if (!list.without_sum.empty()) {
+      report_.not_checked.push_back(
+          fmt::format("{} boot artifacts for which the release has no SHA-256", list.without_sum.size()));
+    }
+    if (list.cloud_images > 0) {
+      report_.not_checked.push_back(
+          fmt::format("{} cloud images: they are named by reference and lie in the clouds", list.cloud_images));
+    }
+    return {};
+  }
+
+  /// Whether its bytes were hashed.
+  Result<bool> check_artifact(const BootArtifact& artifact) {
+    if (options_.artifacts == ArtifactCheck::kListed) return false;
+    Result<PlacedArtifact> placed = find_artifact(place_, artifact, call_);
+    if (placed.ok()) {
+      STRAKE_CHECK_OK(placed->source->verify_blob(placed->file, call_));
+      add_link("boot artifact", artifact.label(),
+               fmt::format("{}: {}", artifact.digest.to_string(), placed->source->description()));
+      return true;
+    }
+    if (placed.error().code() != Code::kNotFound) return std::move(placed).error();
+    if (options_.artifacts == ArtifactCheck::kLocal) return false;
+    STRAKE_CHECK_OK(verify_download(*options_.downloads, artifact, call_));
+    add_link("boot artifact", artifact.label(), fmt::format("{}: {}", artifact.digest.to_string(), artifact.location));
+    return true;
+  }
+
+  const ReleasePlace& place_;
+  const ChainOptions& options_;
+  ChainReport& report_;
+  runtime::Runtime& runtime_;
+  const runtime::Call& call_;
+  std::mutex mutex_;  ///< guards the report while components are checked
+};
+
+template <typename Value>
+Result<Value> parse_word(std::string_view text, std::initializer_list<std::pair<std::string_view, Value>> words) {
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (word == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  return error(Code::kInvalidArgument, "'{}': expected one of {}", text, known);
+}
+
+}  // namespace
+
+Result<LayerCheck> parse_layer_check(std::string_view text) {
+  return parse_word<LayerCheck>(text,
+                                {{"all", LayerCheck::kAll}, {"os", LayerCheck::kOs}, {"none", LayerCheck::kNone}});
+}
+
+Result<ArtifactCheck> parse_artifact_check(std::string_view text) {
+  return parse_word<ArtifactCheck>(text, {{"none", ArtifactCheck::kNone},
+                                          {"listed", ArtifactCheck::kListed},
+                                          {"local", ArtifactCheck::kLocal},
+                                          {"all", ArtifactCheck::kAll}});
+}
+
+Status verify_chain(const ReleasePlace& place, const ChainOptions& options, ChainReport& report,
+                    runtime::Runtime& runtime, const runtime::Call& call) {
+  return ChainWalk(place, options, report, runtime, call).run();
+}
+
+}  // namespace strake::release

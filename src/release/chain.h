@@ -1,0 +1,75 @@
+// The chain of proof of a release, from the signature to the last boot image:
+//
+//   signature -> release image -> component images -> their layers -> boot artifacts
+//
+// Each link is a digest that the link before it names. The walk stops at the first link that breaks and names it; what
+// was not looked at is said, never passed over.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "release/boot_artifacts.h"
+#include "release/payload.h"
+#include "release/signature.h"
+#include "release/sigstore_check.h"
+
+namespace strake::release {
+
+/// Whose layers are hashed to their end; manifests and configs of all components are checked in any case.
+enum class LayerCheck { kAll, kOs, kNone };
+/// What is done with the files the stream metadata names: nothing; their checksums are listed; those that lie beside
+/// the release or in the cache are hashed; all are, from their locations where nothing is nearer.
+enum class ArtifactCheck { kNone, kListed, kLocal, kAll };
+
+Result<LayerCheck> parse_layer_check(std::string_view text);
+Result<ArtifactCheck> parse_artifact_check(std::string_view text);
+
+struct ChainLink {
+  std::string kind;     ///< "signature", "release", "component", "boot artifacts", ...
+  std::string subject;  ///< what holds: a digest, a component's tag
+  std::string proof;    ///< by what
+};
+
+struct ChainReport {
+  std::string version;
+  std::string digest;
+  std::vector<ChainLink> links;
+  std::vector<std::string> warnings;
+  std::vector<std::string> not_checked;
+};
+
+/// Where signatures are looked for and what they have to satisfy.
+struct SignatureDemand {
+  std::vector<Keyring> keyrings;      ///< empty: those the payload names
+  std::vector<std::string> stores;    ///< URLs and paths; empty: those the payload names
+  const UrlReader* reader = nullptr;  ///< not owned
+  net::CallOptions call;
+};
+
+struct SigstoreDemand {
+  std::vector<oci::SigstoreKey> keys;  ///< empty: sigstore signatures are not asked for
+  bool components = false;             ///< of every component too, not of the release image alone
+  oci::SigstoreIdentity identity = oci::SigstoreIdentity::kMatchRepoDigestOrExact;
+  std::string signed_as;  ///< the name the release image was signed under; empty: the one it is pulled by
+};
+
+struct ChainOptions {
+  oci::Platform platform = {};
+  LayerCheck layers = LayerCheck::kAll;
+  ArtifactCheck artifacts = ArtifactCheck::kListed;
+  SignatureDemand signatures;
+  const SigstoreDemand* sigstore = nullptr;
+  const ArtifactDownloads* downloads = nullptr;  ///< for ArtifactCheck::kAll
+  oci::BlobCache* cache = nullptr;
+  unsigned parallel = 4;
+  std::function<void(const ChainLink&)> on_link;  ///< as soon as it holds; from one task at a time
+};
+
+/// The report of everything that holds; the error names the link that broke. `report` is filled in both cases.
+Status verify_chain(const ReleasePlace& place, const ChainOptions& options, ChainReport& report,
+                    runtime::Runtime& runtime, const runtime::Call& call);
+
+}  // namespace strake::release
