@@ -1,7 +1,8 @@
 // ImageFiles: the file tree an image unpacks to, without unpacking it: whiteouts, opaque folders and hard links
-// applied.
+// applied. Content is read from the layers that hold it, all files asked for in one pass over each.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "oci/blob_cache.h"
 #include "oci/layer_index.h"
+#include "oci/layers.h"
 
 namespace strake::oci {
 
@@ -18,6 +20,27 @@ struct ImageFile {
   std::uint64_t tar_offset = 0;
   std::string hard_link_to = {};  ///< the path it shares its content with; empty: none
 };
+
+/// Whether the last part of a path, and the folders before it, may be symbolic links. They lead through the image
+/// alone, as after chroot: neither ".." nor an absolute target leaves it.
+enum class SymbolicLinks { kKeep, kFollow };
+
+/// As many as Linux follows.
+inline constexpr int kMaxSymbolicLinks = 40;
+
+/// Where the content of files is read from.
+struct ContentOrigin {
+  const ImageSource& source;
+  const Manifest& manifest;
+  BlobCache* cache = nullptr;  ///< asked first for a layer; one it does not have is streamed past it
+};
+
+struct FileContent {
+  const std::vector<std::string>& paths;  ///< those asked for that share this content
+  const ImageFile& file;
+  codec::Source& content;  ///< valid during the visit
+};
+using ContentVisitor = std::function<Status(const FileContent&)>;
 
 class ImageFiles {
  public:
@@ -40,6 +63,26 @@ class ImageFiles {
   /// not listed.
   const Files& files() const { return files_; }
   const ImageFile* find(std::string_view path) const;
+
+  /// Where a path leads: "/etc/os-release" may be "usr/lib/os-release"; the root is ".". kNotFound names the part that
+  /// is missing.
+  Result<std::string> resolve(std::string_view path, SymbolicLinks links) const;
+
+  /// The content of regular files, by the paths asked for. kNotFound when one is missing, kInvalidArgument when one is
+  /// something else, kExhausted at the limits.
+  Result<std::map<std::string, std::string>> read_files(const ContentOrigin& origin,
+                                                        const std::vector<std::string>& paths, SymbolicLinks links,
+                                                        const FileLimits& limits, const runtime::Call& call) const;
+
+  /// One regular file of any size. The sink gets its first byte after the whole layer was hashed; until then large
+  /// content waits in a temporary file without a name.
+  Status stream_file(const ContentOrigin& origin, std::string_view path, SymbolicLinks links, codec::Sink& sink,
+                     const runtime::Call& call) const;
+
+  /// For who can take back what it did: content is shown while its layer is still being hashed, and counts only when
+  /// this returns success. Files come in the order of the layers, not of `paths`.
+  Status visit_files(const ContentOrigin& origin, const std::vector<std::string>& paths, SymbolicLinks links,
+                     const ContentVisitor& visit, const runtime::Call& call) const;
 
  private:
   explicit ImageFiles(Files files) : files_(std::move(files)) {}

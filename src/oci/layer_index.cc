@@ -1,8 +1,7 @@
 #include "oci/layer_index.h"
 
 #include <algorithm>
-
-#include "codec/archive_path.h"
+#include <optional>
 
 namespace strake::oci {
 
@@ -144,41 +143,42 @@ const LayerFile& no_file() {
   return none;
 }
 
-}  // namespace
-
-Result<LayerIndex> index_layer(codec::Source& compressed, const LayerLimits& limits) {
-  // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
-  STRAKE_TRY(const std::unique_ptr<codec::Source> plain,
-             codec::make_detecting_decompressor(compressed, limits.decompress));
-  codec::HashingSource hashed(*plain);
-  codec::TarLimits tar_limits = limits.tar;
-  tar_limits.max_entries = std::min(tar_limits.max_entries, kMaxLayerIndexEntries);
-  codec::TarReader reader(hashed, tar_limits);
+Result<LayerIndex> index_tar(codec::Source& tar, const codec::TarLimits& limits) {
+  codec::HashingSource hashed(tar);
+  codec::TarLimits own = limits;
+  own.max_entries = std::min(own.max_entries, kMaxLayerIndexEntries);
   std::vector<LayerFile> files;
   std::uint64_t bytes = 0;
-  for (;;) {
-    STRAKE_TRY(std::optional<codec::TarEntry> entry, reader.next());
-    if (!entry) break;
-    STRAKE_TRY_CONTEXT(entry->path, codec::clean_archive_path(entry->path), "entry '{}'", entry->path);
-    bytes += text_bytes(*entry);
+  const LayerVisitor collect = [&](const LayerEntry& entry) -> Result<AfterEntry> {
+    bytes += text_bytes(entry.tar);
     if (bytes > kMaxLayerIndexBytes) {
       return error(Code::kExhausted, "the names in the layer take more than {} bytes", kMaxLayerIndexBytes);
     }
-    files.push_back({*std::move(entry), reader.offset()});
-  }
+    files.push_back({std::move(entry.tar), entry.tar_offset});
+    return AfterEntry::kGoOn;
+  };
+  STRAKE_CHECK_OK(visit_tar(hashed, collect, own));
   // What follows the end of the archive belongs to the layer's digests.
   STRAKE_TRY(codec::Digest diff_id, hashed.finish());
   return LayerIndex{std::move(diff_id), std::move(files)};
 }
 
+}  // namespace
+
+Result<LayerIndex> index_layer(codec::Source& compressed, const LayerLimits& limits) {
+  STRAKE_TRY(const std::unique_ptr<codec::Source> tar,
+             codec::make_detecting_decompressor(compressed, limits.decompress));
+  return index_tar(*tar, limits.tar);
+}
+
 Result<LayerIndex> read_layer_index(const ImageSource& source, const Descriptor& layer, const runtime::Call& call) {
-  if (!is_layer_type(layer.media_type)) {
-    return error(Code::kUnsupported, "media type {} is not a file tree this program reads", layer.media_type);
-  }
-  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer, call));
-  STRAKE_TRY(LayerIndex index, index_layer(*blob));
-  STRAKE_CHECK_OK(blob->finish());
-  return index;
+  std::optional<LayerIndex> index;
+  const auto read = [&](codec::Source& tar) -> Status {
+    STRAKE_TRY(index, index_tar(tar, {}));
+    return {};
+  };
+  STRAKE_CHECK_OK(read_layer(source, layer, read, call));
+  return *std::move(index);
 }
 
 Result<std::string> encode_layer_index(const LayerIndex& index) {

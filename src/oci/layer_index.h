@@ -35,7 +35,7 @@ struct LayerIndex {
 /// Reads the layer to its end, once; the index counts only when digest and size were right.
 Result<LayerIndex> read_layer_index(const ImageSource& source, const Descriptor& layer, const runtime::Call& call);
 
-/// The same for a layer that is already being read; `compressed` is read to its end.
+/// The same for a layer that is already being read, by somebody who checks its digest; it is read to its end.
 Result<LayerIndex> index_layer(codec::Source& compressed, const LayerLimits& limits = {});
 
 /// A compact form for the cache: paths share their beginnings, numbers are short, and zstd does the rest.

@@ -2,98 +2,9 @@
 
 #include <vector>
 
-#include "oci/layered_tree.h"
+#include "oci/image_files.h"
 
 namespace strake::oci {
-
-namespace {
-
-Status visit_layer(const ImageSource& source, const Descriptor& layer, std::size_t number, const LayerVisitor& visit,
-                   const LayerLimits& limits) {
-  if (!is_layer_type(layer.media_type)) {
-    return error(Code::kUnsupported, "media type {} is not a file tree this program reads", layer.media_type);
-  }
-  STRAKE_CHECK_OK(source.verify_blob(layer));
-  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer));
-  // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
-  STRAKE_TRY(const std::unique_ptr<codec::Source> tar, codec::make_detecting_decompressor(*blob, limits.decompress));
-  codec::TarReader reader(*tar, limits.tar);
-  for (;;) {
-    STRAKE_TRY(const std::optional<codec::TarEntry> entry, reader.next());
-    if (!entry) break;
-    STRAKE_TRY_CONTEXT(std::string path, codec::clean_archive_path(entry->path), "entry '{}'", entry->path);
-    STRAKE_CHECK_OK(visit(LayerEntry{number, std::move(path), *entry, reader.content()}));
-  }
-  return blob->finish();
-}
-
-/// The wanted files of the layers so far, as a file tree would hold them.
-class FileView {
- public:
-  FileView(const std::function<bool(std::string_view)>& wanted, const FileLimits& limits)
-      : wanted_(wanted), limits_(limits) {}
-
-  Status add(const LayerEntry& entry) {
-    if (entry.layer != layer_) {
-      tree_.end_layer();
-      layer_ = entry.layer;
-    }
-    if (tree_.take_marker(entry.path)) return {};
-    if (entry.tar.type == codec::TarEntryType::kDirectory) {
-      tree_.place_folder(entry.path);
-      return {};
-    }
-    tree_.place_file(entry.path);
-    if (!wanted_(entry.path)) return {};
-    if (entry.tar.type == codec::TarEntryType::kFile) return add_file(entry);
-    if (entry.tar.type == codec::TarEntryType::kHardLink) return add_hard_link(entry);
-    return {};
-  }
-
-  std::map<std::string, std::string> take() && {
-    auto files = std::move(tree_).take();
-    std::map<std::string, std::string> result;
-    for (auto& [path, text] : files) result.emplace_hint(result.end(), path, std::move(text));
-    return result;
-  }
-
- private:
-  Status add_file(const LayerEntry& entry) {
-    if (entry.tar.size > limits_.max_file_bytes) {
-      return error(Code::kExhausted, "{} has {} bytes, more than the {} a reader accepts", entry.path, entry.tar.size,
-                   limits_.max_file_bytes);
-    }
-    STRAKE_TRY_CONTEXT(std::string text, codec::read_all(entry.content, limits_.max_file_bytes), "{}", entry.path);
-    return keep(entry.path, std::move(text));
-  }
-
-  Status add_hard_link(const LayerEntry& entry) {
-    STRAKE_TRY_CONTEXT(const std::string target, codec::clean_archive_path(entry.tar.link_target), "{}", entry.path);
-    if (const std::string* found = tree_.find(target)) return keep(entry.path, *found);
-    return error(Code::kUnsupported, "{} is a hard link to {}, which is not among the files asked for", entry.path,
-                 target);
-  }
-
-  /// The total counts every version ever read, replaced ones too: an image must not make us read without bound.
-  Status keep(const std::string& path, std::string text) {
-    total_bytes_ += text.size();
-    if (++total_files_ > limits_.max_files || total_bytes_ > limits_.max_total_bytes) {
-      return error(Code::kExhausted, "{}: more than {} files or {} bytes are asked for", path, limits_.max_files,
-                   limits_.max_total_bytes);
-    }
-    tree_.put(path, std::move(text));
-    return {};
-  }
-
-  const std::function<bool(std::string_view)>& wanted_;
-  const FileLimits& limits_;
-  std::size_t layer_ = 0;
-  LayeredTree<std::string> tree_;
-  std::size_t total_files_ = 0;
-  std::uint64_t total_bytes_ = 0;
-};
-
-}  // namespace
 
 bool is_layer_type(std::string_view type) {
   return type == media_type::kOciLayer || type == media_type::kOciLayerGzip || type == media_type::kOciLayerZstd ||
@@ -108,22 +19,56 @@ Status verify_layers(const ImageSource& source, const Manifest& manifest) {
   return {};
 }
 
-Status for_each_layer_entry(const ImageSource& source, const Manifest& manifest, const LayerVisitor& visit,
-                            const LayerLimits& limits) {
-  for (std::size_t i = 0; i < manifest.layers.size(); ++i) {
-    STRAKE_CHECK_OK(visit_layer(source, manifest.layers[i], i, visit, limits)
-                        .context("reading layer {} of {} ({})", i + 1, manifest.layers.size(),
-                                 manifest.layers[i].digest.to_string()));
+Status visit_tar(codec::Source& tar, const LayerVisitor& visit, const codec::TarLimits& limits) {
+  codec::TarReader reader(tar, limits);
+  for (;;) {
+    STRAKE_TRY(std::optional<codec::TarEntry> entry, reader.next());
+    if (!entry) return {};
+    STRAKE_TRY_CONTEXT(entry->path, codec::clean_archive_path(entry->path), "entry '{}'", entry->path);
+    STRAKE_TRY(const AfterEntry after, visit(LayerEntry{*entry, reader.offset(), reader.content()}));
+    if (after == AfterEntry::kEnough) return {};
   }
-  return {};
+}
+
+Status visit_layer(const ImageSource& source, const Descriptor& layer, const LayerVisitor& visit,
+                   const runtime::Call& call, const LayerLimits& limits) {
+  return read_layer(
+      source, layer, [&](codec::Source& tar) { return visit_tar(tar, visit, limits.tar); }, call, limits.decompress);
+}
+
+Status read_layer(const ImageSource& source, const Descriptor& layer,
+                  const std::function<Status(codec::Source& tar)>& read, const runtime::Call& call,
+                  const codec::DecompressLimits& limits) {
+  if (!is_layer_type(layer.media_type)) {
+    return error(Code::kUnsupported, "media type {} is not a file tree this program reads", layer.media_type);
+  }
+  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer, call));
+  const auto read_plain = [&]() -> Status {
+    // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
+    STRAKE_TRY(const std::unique_ptr<codec::Source> tar, codec::make_detecting_decompressor(*blob, limits));
+    return read(*tar);
+  };
+  Status outcome = read_plain();
+  // Damage that a decompressor or a tar reader met first is mostly that of the blob: say the cause, not the symptom.
+  if (outcome.ok() || outcome.error().code() == Code::kCorrupt) STRAKE_CHECK_OK(blob->finish());
+  return outcome;
 }
 
 Result<std::map<std::string, std::string>> read_files(const ImageSource& source, const Manifest& manifest,
                                                       const std::function<bool(std::string_view path)>& wanted,
-                                                      const FileLimits& limits) {
-  FileView view(wanted, limits);
-  STRAKE_CHECK_OK(for_each_layer_entry(source, manifest, [&](const LayerEntry& entry) { return view.add(entry); }));
-  return std::move(view).take();
+                                                      const FileLimits& limits, const runtime::Call& call) {
+  std::vector<LayerIndex> layers;
+  for (const Descriptor& layer : manifest.layers) {
+    STRAKE_TRY_CONTEXT(LayerIndex index, read_layer_index(source, layer, call), "reading layer {} of {} ({})",
+                       layers.size() + 1, manifest.layers.size(), layer.digest.to_string());
+    layers.push_back(std::move(index));
+  }
+  STRAKE_TRY(const ImageFiles files, ImageFiles::flatten(layers));
+  std::vector<std::string> paths;
+  for (const auto& [path, file] : files.files()) {
+    if (file.tar.type == codec::TarEntryType::kFile && wanted(path)) paths.push_back(path);
+  }
+  return files.read_files({source, manifest}, paths, SymbolicLinks::kKeep, limits, call);
 }
 
 }  // namespace strake::oci

@@ -1,4 +1,5 @@
-// The file trees inside an image: its layers read in order, none of them believed before all of its bytes were hashed.
+// The layers of an image, each read once from its first byte to its last: what was seen in one is believed only after
+// all of its bytes were hashed.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +22,31 @@ Status verify_layers(const ImageSource& source, const Manifest& manifest);
 bool is_layer_type(std::string_view media_type);
 
 struct LayerEntry {
-  std::size_t layer = 0;  ///< 0 is the lowest
-  std::string path;       ///< relative, cleaned: "etc/os-release"; the root is "."
-  const codec::TarEntry& tar;
-  codec::Source& content;  ///< of a regular file, valid during the visit
+  codec::TarEntry& tar;  ///< its path is cleaned: "etc/os-release", the root is "."; the visitor may move from it
+  std::uint64_t tar_offset = 0;  ///< where the content begins in the uncompressed layer
+  codec::Source& content;        ///< of a regular file, valid during the visit
 };
-using LayerVisitor = std::function<Status(const LayerEntry&)>;
+/// Whether the visitor wants the entries that follow.
+enum class AfterEntry { kGoOn, kEnough };
+using LayerVisitor = std::function<Result<AfterEntry>(const LayerEntry&)>;
 
 struct LayerLimits {
   codec::DecompressLimits decompress;
   codec::TarLimits tar;
 };
 
-/// Visits every entry of every layer, lowest layer first, whiteouts included. A layer is hashed completely before its
-/// first entry is shown, and once more while it is read: what was seen counts only when this returns success.
-Status for_each_layer_entry(const ImageSource& source, const Manifest& manifest, const LayerVisitor& visit,
-                            const LayerLimits& limits = {});
+/// Shows the entries of one layer in their order, whiteouts included, and hashes the layer to its end in any case. What
+/// the visitor saw counts only when this returns success.
+Status visit_layer(const ImageSource& source, const Descriptor& layer, const LayerVisitor& visit,
+                   const runtime::Call& call = {}, const LayerLimits& limits = {});
+
+/// The same for who reads the archive itself: `read` gets the uncompressed layer and need not reach its end.
+Status read_layer(const ImageSource& source, const Descriptor& layer,
+                  const std::function<Status(codec::Source& tar)>& read, const runtime::Call& call,
+                  const codec::DecompressLimits& limits = {});
+
+/// The entries of an uncompressed layer that somebody else hashes.
+Status visit_tar(codec::Source& tar, const LayerVisitor& visit, const codec::TarLimits& limits);
 
 struct FileLimits {
   std::size_t max_files = 10'000;
@@ -44,11 +54,11 @@ struct FileLimits {
   std::uint64_t max_total_bytes = 256u << 20;
 };
 
-/// The regular files of the final tree that `wanted` asks for, by cleaned path. Whiteouts, opaque folders and replaced
-/// entries are honoured; symbolic links are not followed, so a wanted path that ends up as a link is absent. kExhausted
-/// at the limits.
+/// The regular files of the final tree that `wanted` asks for, by path, as ImageFiles lists them: whiteouts, opaque
+/// folders, replaced entries and hard links are honoured; symbolic links are not followed, so a wanted path that ends
+/// up as one is absent. kExhausted at the limits. Who asks more than once keeps an ImageFiles instead.
 Result<std::map<std::string, std::string>> read_files(const ImageSource& source, const Manifest& manifest,
                                                       const std::function<bool(std::string_view path)>& wanted,
-                                                      const FileLimits& limits = {});
+                                                      const FileLimits& limits = {}, const runtime::Call& call = {});
 
 }  // namespace strake::oci
