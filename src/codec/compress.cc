@@ -64,6 +64,40 @@ class GzipDecoder : public Decoder {
   bool at_boundary_ = false;
 };
 
+class RawDeflateDecoder : public Decoder {
+ public:
+  RawDeflateDecoder() {
+    constexpr int kLargestWindowNoHeader = -15;
+    STRAKE_INVARIANT(inflateInit2(&stream_, kLargestWindowNoHeader) == Z_OK);
+  }
+  ~RawDeflateDecoder() override { inflateEnd(&stream_); }
+  RawDeflateDecoder(const RawDeflateDecoder&) = delete;
+  RawDeflateDecoder& operator=(const RawDeflateDecoder&) = delete;
+
+  Result<DecodeStep> step(std::span<const std::byte> in, std::span<std::byte> out, bool) override {
+    if (ended_) {
+      if (!in.empty()) return error(Code::kCorrupt, "deflate: data follows the end");
+      return DecodeStep{.at_boundary = true};
+    }
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));  // zlib does not write there
+    stream_.avail_in = static_cast<uInt>(in.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(out.size());
+    const int answer = inflate(&stream_, Z_NO_FLUSH);
+    if (answer == Z_MEM_ERROR) return error(Code::kExhausted, "deflate: out of memory");
+    if (answer != Z_OK && answer != Z_BUF_ERROR && answer != Z_STREAM_END) {
+      return error(Code::kCorrupt, "deflate: {}", stream_.msg != nullptr ? stream_.msg : "invalid data");
+    }
+    ended_ = answer == Z_STREAM_END;
+    return DecodeStep{
+        .consumed = in.size() - stream_.avail_in, .produced = out.size() - stream_.avail_out, .at_boundary = ended_};
+  }
+
+ private:
+  z_stream stream_{};
+  bool ended_ = false;
+};
+
 class ZstdDecoder : public Decoder {
  public:
   explicit ZstdDecoder(std::uint64_t max_memory_bytes) : context_(ZSTD_createDCtx()) {
@@ -350,6 +384,10 @@ std::unique_ptr<Source> make_decompressor(Compression compression, Source& input
     case Compression::kXz: decoder = std::make_unique<XzDecoder>(limits.max_memory_bytes); break;
   }
   return std::make_unique<DecompressingSource>(std::move(decoder), input, limits.max_output_bytes);
+}
+
+std::unique_ptr<Source> make_inflater(Source& input, const DecompressLimits& limits) {
+  return std::make_unique<DecompressingSource>(std::make_unique<RawDeflateDecoder>(), input, limits.max_output_bytes);
 }
 
 Result<std::unique_ptr<Source>> make_detecting_decompressor(Source& input, const DecompressLimits& limits,

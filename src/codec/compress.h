@@ -39,6 +39,10 @@ std::unique_ptr<Source> make_decompressor(Compression compression, Source& input
 Result<std::unique_ptr<Source>> make_detecting_decompressor(Source& input, const DecompressLimits& limits = {},
                                                             Compression* detected = nullptr);
 
+/// Raw deflate data, one stream without header or checksum, as ostree archives hold it. What follows its end is
+/// refused. Otherwise as make_decompressor().
+std::unique_ptr<Source> make_inflater(Source& input, const DecompressLimits& limits = {});
+
 /// A sink whose output is complete only after finish().
 class CompressingSink : public Sink {
  public:

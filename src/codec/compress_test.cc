@@ -148,6 +148,27 @@ TEST(Compress, FailuresStay) {
   EXPECT_EQ(source->read(buffer).error().code(), Code::kCorrupt);
 }
 
+TEST(Compress, RawDeflate) {
+  constexpr std::size_t kGzipHeaderBytes = 10;
+  constexpr std::size_t kGzipTrailerBytes = 8;
+  const auto inflated = [](std::string_view bytes, std::uint64_t max_output_bytes) {
+    MemorySource input(bytes);
+    const auto source = make_inflater(input, {.max_output_bytes = max_output_bytes});
+    return read_all(*source, UINT64_MAX);
+  };
+  for (const std::string& text : {std::string(), sample_text()}) {
+    const std::string gz = gzip(text);
+    const std::string raw = gz.substr(kGzipHeaderBytes, gz.size() - kGzipHeaderBytes - kGzipTrailerBytes);
+    const auto whole = inflated(raw, text.size());
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    EXPECT_EQ(*whole, text);
+    EXPECT_EQ(inflated(raw.substr(0, raw.size() - 1), text.size()).error().code(), Code::kCorrupt);
+    EXPECT_EQ(inflated(raw + "x", text.size()).error().code(), Code::kCorrupt);
+    if (text.empty()) continue;
+    EXPECT_EQ(inflated(raw, text.size() - 1).error().code(), Code::kExhausted);
+  }
+}
+
 TEST(Compress, GzipIsDeterministic) {
   const std::string bytes = gzip("hello");
   EXPECT_EQ(bytes.substr(0, 10), std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", 10))
