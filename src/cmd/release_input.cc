@@ -16,7 +16,7 @@ Result<release::ReleasePayload> read_release(ImageAccess& access, const release:
                                              release::OsImageCheck os_images) {
   const release::PayloadOptions options{access.platform(),
                                         place.is_local() ? release::OsImageCheck::kLayers : os_images, access.cache()};
-  return release::read_payload(place, options, access.call());
+  return release::read_payload(place, options, access.runtime(), access.call());
 }
 
 Result<release::ReleasePayload> read_release(const Invocation& invocation, std::string_view text,

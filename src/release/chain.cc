@@ -39,7 +39,7 @@ class ChainWalk {
     }
     STRAKE_TRY_CONTEXT(
         const ReleasePayload payload,
-        read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, call_), "release image");
+        read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, runtime_, call_), "release image");
     report_.version = payload.version;
     if (!knows_whom_to_ask) {
       STRAKE_TRY_CONTEXT(SignatureTrust trust, trust_of_manifests(payload.manifests), "signature");

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "codec/yaml.h"
-#include "oci/layers.h"
+#include "oci/image_files.h"
 #include "oci/layout.h"
 
 namespace strake::release {
@@ -190,17 +190,24 @@ Status read_base_configs(ReleasePayload& payload) {
 
 /// The files of release-manifests/, by name.
 Result<std::map<std::string, std::string>> read_manifest_files(const oci::ImageSource& source,
-                                                               const oci::Manifest& manifest) {
-  STRAKE_TRY(auto files, oci::read_files(
-                             source, manifest, [](std::string_view path) { return path.starts_with(kManifestFolder); },
-                             kManifestLimits));
+                                                               const oci::Manifest& manifest, oci::BlobCache* cache,
+                                                               runtime::Runtime& runtime, const runtime::Call& call) {
+  STRAKE_TRY(const oci::ImageFiles image,
+             oci::ImageFiles::read(source, manifest, {.cache = cache, .parallel = 4}, runtime, call));
+  std::vector<std::string> paths;
+  for (auto it = image.files().lower_bound(kManifestFolder);
+       it != image.files().end() && it->first.starts_with(kManifestFolder); ++it) {
+    if (it->second.tar.type == codec::TarEntryType::kFile) paths.push_back(it->first);
+  }
+  STRAKE_TRY(auto files, image.read_files({source, manifest, cache}, paths, oci::SymbolicLinks::kKeep, kManifestLimits,
+                                          call));
   std::map<std::string, std::string> by_name;
   for (auto& [path, text] : files) by_name.emplace(path.substr(kManifestFolder.size()), std::move(text));
   return by_name;
 }
 
 Result<ReleasePayload> read_payload_from(const ReleasePlace& place, const PayloadOptions& options,
-                                         const runtime::Call& call) {
+                                         runtime::Runtime& runtime, const runtime::Call& call) {
   // The nodes pull what the entry says: for an image of several platforms that is the list.
   STRAKE_TRY(const PlacedImage release, place.find_release(call));
   STRAKE_TRY(const oci::Descriptor descriptor,
@@ -218,7 +225,7 @@ Result<ReleasePayload> read_payload_from(const ReleasePlace& place, const Payloa
       .boot_images = std::nullopt,
       .base_configs = {},
       .manifests = {}};
-  STRAKE_TRY(payload.manifests, read_manifest_files(*release.source, manifest));
+  STRAKE_TRY(payload.manifests, read_manifest_files(*release.source, manifest, options.cache, runtime, call));
 
   const std::string* references_text = find_manifest(payload, kImageReferences);
   if (references_text == nullptr) {
@@ -279,15 +286,16 @@ Result<ImageReferences> parse_image_references(std::string_view text) {
 }
 
 Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options,
-                                    const runtime::Call& call) {
-  return read_payload_from(place, options, call).context("reading release {}", place.description());
+                                    runtime::Runtime& runtime, const runtime::Call& call) {
+  return read_payload_from(place, options, runtime, call).context("reading release {}", place.description());
 }
 
 Result<ReleasePayload> read_payload_of_layout(const std::filesystem::path& directory, std::string_view reference,
                                               const oci::Platform& platform) {
   STRAKE_TRY(oci::Layout layout, oci::Layout::open(directory));
   const ReleasePlace place(std::make_unique<oci::Layout>(std::move(layout)), std::string(reference));
-  return read_payload(place, {.platform = platform});
+  runtime::ThreadRuntime runtime;
+  return read_payload(place, {.platform = platform}, runtime, {});
 }
 
 }  // namespace strake::release
