@@ -1,5 +1,4 @@
-// Named files that an image is read from: those below a folder, or the members of a tar archive. Private to this
-// module.
+// Named files that images are read from: those below a folder, or the members of a tar archive.
 #pragma once
 
 #include <filesystem>
@@ -38,6 +37,22 @@ class FolderFiles final : public FileStore {
 
  private:
   std::filesystem::path folder_;
+};
+
+/// The files below one folder of another store.
+class SubfolderFiles final : public FileStore {
+ public:
+  /// `folder` is relative and clean.
+  SubfolderFiles(std::shared_ptr<const FileStore> files, std::string folder)
+      : files_(std::move(files)), folder_(std::move(folder)) {}
+  Result<StoredFile> open(std::string_view name) const override {
+    return files_->open(fmt::format("{}/{}", folder_, name));
+  }
+  std::string location() const override { return fmt::format("{}/{}", files_->location(), folder_); }
+
+ private:
+  std::shared_ptr<const FileStore> files_;
+  std::string folder_;
 };
 
 /// The regular files of an uncompressed tar archive, found by one pass over its headers and then read in place.

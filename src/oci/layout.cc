@@ -53,6 +53,11 @@ Result<Layout> Layout::open_archive(const std::filesystem::path& archive) {
   return read(archive, std::move(files)).context("opening image archive {}", archive.string());
 }
 
+Result<Layout> Layout::open_in(std::shared_ptr<const FileStore> files) {
+  const std::string location = files->location();
+  return read(location, std::move(files)).context("opening image layout {}", location);
+}
+
 std::string Layout::description() const { return fmt::format("image layout {}", directory_.string()); }
 
 Result<std::vector<Descriptor>> Layout::find_entries(std::string_view reference, const runtime::Call&) const {

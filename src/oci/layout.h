@@ -23,6 +23,9 @@ class Layout final : public ImageSource {
   /// "oci-archive": a layout packed into an uncompressed tar.
   static Result<Layout> open_archive(const std::filesystem::path& archive);
 
+  /// One that lies somewhere else, such as in a folder of an archive.
+  static Result<Layout> open_in(std::shared_ptr<const FileStore> files);
+
   /// The folder, or the archive.
   const std::filesystem::path& directory() const { return directory_; }
   const Index& index() const { return index_; }

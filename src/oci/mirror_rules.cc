@@ -98,6 +98,16 @@ constexpr MirrorSetForm kMirrorSetForms[] = {
     {"ImageContentSourcePolicy", "operator.openshift.io/", "repositoryDigestMirrors", MirrorUse::kDigestOnly},
 };
 
+/// nullptr: the object is something else.
+const MirrorSetForm* form_of(const json::Value& object) {
+  const std::string kind = json::find_string(object, {"kind"}).value_or("");
+  const std::string version = json::find_string(object, {"apiVersion"}).value_or("");
+  for (const MirrorSetForm& form : kMirrorSetForms) {
+    if (form.kind == kind && version.starts_with(form.group)) return &form;
+  }
+  return nullptr;
+}
+
 /// What has been said about one source so far.
 struct MergedSource {
   RegistryRule rule;
@@ -214,20 +224,19 @@ Result<MirrorRules> load_registries_conf_of_process() {
   return load_registries_conf("/etc/containers/registries.conf", "/etc/containers/registries.conf.d");
 }
 
+bool is_mirror_set(const json::Value& object) { return form_of(object) != nullptr; }
+
 Result<MirrorRules> rules_from_mirror_sets(const std::vector<json::Value>& objects) {
   std::vector<MergedSource> merged;
   for (const json::Value& object : objects) {
     const std::string kind = json::find_string(object, {"kind"}).value_or("");
-    const std::string version = json::find_string(object, {"apiVersion"}).value_or("");
     const std::string name = json::find_string(object, {"metadata", "name"}).value_or("");
-    const auto form = std::find_if(std::begin(kMirrorSetForms), std::end(kMirrorSetForms), [&](const MirrorSetForm& f) {
-      return f.kind == kind && version.starts_with(f.group);
-    });
-    if (form == std::end(kMirrorSetForms)) {
+    const MirrorSetForm* form = form_of(object);
+    if (form == nullptr) {
       return error(Code::kInvalidArgument,
                    "'{}' of kind {} ({}) is no mirror set: expected ImageDigestMirrorSet, ImageTagMirrorSet or "
                    "ImageContentSourcePolicy",
-                   name, kind, version);
+                   name, kind, json::find_string(object, {"apiVersion"}).value_or(""));
     }
     const json::Value* list = json::find(object, {"spec", form->list});
     if (list == nullptr || list->is_null()) continue;

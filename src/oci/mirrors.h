@@ -57,6 +57,9 @@ Result<MirrorRules> load_registries_conf(const std::filesystem::path& file, cons
 /// $CONTAINERS_REGISTRIES_CONF, else the user's file, else /etc/containers/registries.conf; and registries.conf.d.
 Result<MirrorRules> load_registries_conf_of_process();
 
+/// Whether an object is one of the three kinds below.
+bool is_mirror_set(const json::Value& object);
+
 /// Rules from ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy objects, merged by source: mirrors
 /// in the order they are named, each once. Two policies for one source are an error, as nobody could tell what is
 /// meant.
