@@ -11,6 +11,7 @@ extern const CommandSpec kReleaseInfoCommand;
 extern const CommandSpec kReleaseImagesCommand;
 extern const CommandSpec kReleaseVerifyCommand;
 extern const CommandSpec kReleaseBootimagesCommand;
+extern const CommandSpec kReleaseMirrorCommand;
 extern const CommandSpec kPlanCommand;
 extern const CommandSpec kRenderCommand;
 extern const CommandSpec kDiffCommand;

@@ -31,8 +31,8 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
     return set;
   }
   if (!release.empty()) {
-    STRAKE_TRY_CONTEXT(const machineconfig::ReleaseImages published, images_of_release(invocation, release), "--release {}",
-                       release);
+    STRAKE_TRY_CONTEXT(const machineconfig::ReleaseImages published, images_of_release(invocation, release),
+                       "--release {}", release);
     if (images.os_image.empty()) images.os_image = published.os_image;
     if (images.extensions_image.empty()) images.extensions_image = published.extensions_image;
     images.release_version = published.release_version;

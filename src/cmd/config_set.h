@@ -12,8 +12,8 @@ namespace strake::cmd {
 inline constexpr OptionSpec kOsImageOption{"os-image", "REF",
                                            "OS image where neither ControllerConfig nor OSImageStream names one"};
 inline constexpr OptionSpec kExtensionsImageOption{"extensions-image", "REF", "extensions image, likewise"};
-inline constexpr OptionSpec kReleaseOption{"release", "REF",
-                                           "take both images from this release (registry, layout or archive), likewise"};
+inline constexpr OptionSpec kReleaseOption{
+    "release", "REF", "take both images from this release (registry, layout or archive), likewise"};
 
 /// -f, or the cluster of the kubeconfig.
 Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation);

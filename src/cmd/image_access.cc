@@ -20,7 +20,14 @@ Result<oci::MirrorRules> read_mirror_sets(const std::string& file) {
   STRAKE_TRY(const std::string text, read_text_input(file, kMaxMirrorSetBytes));
   STRAKE_TRY(const auto documents, yaml::parse_stream(text));
   std::vector<json::Value> objects;
-  for (const yaml::Document& document : documents) objects.push_back(document.value);
+  // `strake release mirror` prints a ConfigMap with them; what is no mirror set says nothing about mirrors.
+  for (const yaml::Document& document : documents) {
+    if (oci::is_mirror_set(document.value)) objects.push_back(document.value);
+  }
+  if (objects.empty()) {
+    return error(Code::kInvalidArgument,
+                 "no ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy is in it");
+  }
   return oci::rules_from_mirror_sets(objects);
 }
 

@@ -19,6 +19,7 @@ constexpr const CommandSpec* kCommands[] = {
     &kReleaseImagesCommand,
     &kReleaseVerifyCommand,
     &kReleaseBootimagesCommand,
+    &kReleaseMirrorCommand,
     &kPlanCommand,
     &kRenderCommand,
     &kDiffCommand,

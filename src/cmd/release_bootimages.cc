@@ -1,8 +1,8 @@
+#include "base/text_table.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 #include "cmd/release_input.h"
 #include "cmd/text_io.h"
-#include "base/text_table.h"
 #include "release/boot_artifacts.h"
 #include "release/stream_query.h"
 
@@ -108,7 +108,8 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
     return kExitOk;
   }
   if (chosen->default_stream) print(release::describe_stream(*chosen->default_stream));
-  for (const auto& [name, stream] : chosen->by_name) print(fmt::format("\nstream {}\n", name) + release::describe_stream(stream));
+  for (const auto& [name, stream] : chosen->by_name)
+    print(fmt::format("\nstream {}\n", name) + release::describe_stream(stream));
   print("\n" + artifact_table(listed));
   return kExitOk;
 }

@@ -8,16 +8,12 @@ namespace strake::cmd {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t kMaxSigstoreKeyBytes = 64u << 10;
 
 constexpr ArgumentSpec kVerifiedRelease[] = {{"REF", kReleaseArgumentHelp}};
 constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
-    {"keyring", "FILE", "OpenPGP public keys, armoured or not; default: the keyrings the release itself names"},
-    {"signature-store", "PLACE",
-     "where its signatures are: an http, https or file URL, a folder, a ConfigMap or a signature file; default: the "
-     "stores the release names"},
+    kKeyringOption,
+    kSignatureStoreOption,
     {"sigstore-key", "FILE", "PEM public key: a sigstore signature of this key has to lie beside the release image"},
     {"sigstore-components", "", "with --sigstore-key: beside every component image too"},
     {"signed-as", "NAME", "with --sigstore-key: the name the release was signed under, where a mirror has another"},
@@ -29,13 +25,6 @@ constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
     kOutputOption,
     kImageArchOption};
 constexpr auto kReleaseVerifyOptions = join_options(kReleaseVerifyOwnOptions, kImageOptions);
-
-net::ClientOptions store_client(const Invocation& invocation) {
-  net::ClientOptions options;
-  options.ca_file = invocation.value("certificate-authority");
-  options.also_trust_system_roots = true;
-  return options;
-}
 
 Result<std::optional<release::SigstoreDemand>> sigstore_demand(const Invocation& invocation) {
   const std::string& file = invocation.value("sigstore-key");
@@ -54,20 +43,6 @@ Result<std::optional<release::SigstoreDemand>> sigstore_demand(const Invocation&
   return demand;
 }
 
-Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader) {
-  release::SignatureDemand demand;
-  demand.reader = &reader;
-  demand.call.timeout = 30s;
-  demand.call.stop = invocation.stop;
-  if (const std::string& file = invocation.value("keyring"); !file.empty()) {
-    STRAKE_TRY(const std::string text, read_text_input(file, release::kMaxKeyringBytes));
-    STRAKE_TRY(release::Keyring keyring, release::parse_keyring(shown_path(file), text));
-    demand.keyrings.push_back(std::move(keyring));
-  }
-  if (const std::string& place = invocation.value("signature-store"); !place.empty()) demand.stores = {place};
-  return demand;
-}
-
 void print_link(const release::ChainLink& link) {
   print(fmt::format("ok  {:<14}  {}  {}\n", link.kind, link.subject, link.proof));
 }
@@ -79,12 +54,9 @@ json::Value chain_json(const release::ChainReport& report, const Status& outcome
   for (const release::ChainLink& link : report.links) {
     links.push_back(json::Object{{"kind", link.kind}, {"subject", link.subject}, {"proof", link.proof}});
   }
-  json::Object object{{"version", report.version},
-                      {"digest", report.digest},
-                      {"verified", outcome.ok()},
-                      {"links", std::move(links)},
-                      {"warnings", texts(report.warnings)},
-                      {"notChecked", texts(report.not_checked)}};
+  json::Object object{{"version", report.version},          {"digest", report.digest},
+                      {"verified", outcome.ok()},           {"links", std::move(links)},
+                      {"warnings", texts(report.warnings)}, {"notChecked", texts(report.not_checked)}};
   if (!outcome.ok()) object["broken"] = outcome.error().to_string();
   return object;
 }
@@ -97,9 +69,9 @@ Result<int> run_release_verify(const Invocation& invocation) {
                      release::parse_artifact_check(invocation.value("artifacts")), "--artifacts");
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
-  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(store_client(invocation)));
+  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
   STRAKE_TRY(const release::ArtifactDownloads downloads,
-             release::ArtifactDownloads::create(store_client(invocation)));
+             release::ArtifactDownloads::create(download_client(invocation)));
   STRAKE_TRY(const std::optional<release::SigstoreDemand> sigstore, sigstore_demand(invocation));
   release::ChainOptions options;
   options.platform = access->platform();

@@ -31,5 +31,4 @@ Result<std::vector<rollout::PoolPlan>> plan_all_pools(kube::KubeApi& api, const 
 std::string render_plan(const std::vector<rollout::PoolPlan>& plans);
 json::Value render_plan_json(const std::vector<rollout::PoolPlan>& plans);
 
-
 }  // namespace strake::cmd

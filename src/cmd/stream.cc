@@ -20,7 +20,8 @@ constexpr OptionSpec kFileOption{
     "f,filename", "FILE",
     "metadata in any shape: a stream, ConfigMap coreos-bootimages, rhcos.json, meta.json; - "
     "is standard input"};
-constexpr OptionSpec kStreamReleaseOption{"release", "REF", "the stream inside this release: registry, layout or archive"};
+constexpr OptionSpec kStreamReleaseOption{"release", "REF",
+                                          "the stream inside this release: registry, layout or archive"};
 constexpr OptionSpec kMirrorOption{
     "mirror", "URL", "a mirror of boot images (http, https or file): its root, a folder below it, or a .json file"};
 constexpr OptionSpec kMirrorVersionOption{"mirror-version", "VERSION", "of the mirror: 4.16.3, 4.16 or latest"};
@@ -30,14 +31,12 @@ constexpr OptionSpec kPlatformOption{"platform", "NAME", "aws, azure, gcp, vmwar
 constexpr OptionSpec kRegionOption{"region", "NAME", "region of the cloud"};
 constexpr OptionSpec kFormatOption{"format", "NAME", "format of the file to download: ova, iso, qcow2.gz, ..."};
 
-constexpr OptionSpec kStreamSourceOptions[] = {kFileOption,          kStreamReleaseOption, kMirrorOption,
-                                               kMirrorVersionOption, kMarketplaceOption,   kStreamOption,
-                                               kPlatformOption,      kRegionOption,        kFormatOption,
-                                               kKubeconfigOption,    kContextOption};
+constexpr OptionSpec kStreamSourceOptions[] = {
+    kFileOption,     kStreamReleaseOption, kMirrorOption, kMirrorVersionOption, kMarketplaceOption, kStreamOption,
+    kPlatformOption, kRegionOption,        kFormatOption, kKubeconfigOption,    kContextOption};
 constexpr OptionSpec kStreamShowOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ...; default: all"}, kOutputOption};
-constexpr OptionSpec kStreamGetOwnOptions[] = {
-    {"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
-    {"o,output", "FORMAT", "text, json, reference or legacy", "text"}};
+constexpr OptionSpec kStreamGetOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
+                                               {"o,output", "FORMAT", "text, json, reference or legacy", "text"}};
 constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
 constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 

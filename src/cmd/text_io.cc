@@ -12,6 +12,10 @@ std::string shown_path(std::string_view path) {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void tell_progress(std::string_view text) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+}
+
 void warn(std::string_view text) {
   std::fprintf(stderr, "strake: warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }

@@ -20,6 +20,9 @@ std::string shown_path(std::string_view path);
 
 void print(std::string_view text);
 
+/// A line about progress on stderr, so that it does not mix with the result.
+void tell_progress(std::string_view text);
+
 /// "strake: warning: ..." on stderr, so that it does not mix with the result.
 void warn(std::string_view text);
 

@@ -10,17 +10,13 @@
 #include <set>
 
 #include "base/fd.h"
-#include "codec/json.h"
 #include "oci/blob_pipe.h"
+#include "release/artifact_image.h"
 #include "release/url_reader.h"
 
 namespace strake::release {
 
 namespace {
-
-constexpr std::string_view kEmptyConfigType = "application/vnd.oci.empty.v1+json";
-constexpr std::string_view kEmptyConfig = "{}";
-constexpr std::string_view kTitleAnnotation = "org.opencontainers.image.title";
 
 void add_platform(const std::string& arch, const std::string& platform, const ArtifactPlatform& entry,
                   std::set<codec::Digest>& seen, BootArtifactList& list, std::optional<Error>& wrong) {
@@ -49,21 +45,12 @@ std::size_t count_images(const StreamArchitecture& architecture) {
   return count;
 }
 
-oci::Descriptor empty_config() {
-  return {std::string(kEmptyConfigType), codec::Digest::sha256_of(kEmptyConfig), kEmptyConfig.size()};
-}
-
-std::string artifact_manifest(const BootArtifact& artifact, std::uint64_t size) {
-  oci::Descriptor layer{std::string(kBootArtifactType), artifact.digest, size};
-  layer.annotations = {{std::string(kTitleAnnotation), artifact.file_name}};
-  return json::write_canonical(
-      json::Object{{"schemaVersion", 2},
-                   {"mediaType", oci::media_type::kOciManifest},
-                   {"artifactType", kBootArtifactType},
-                   {"config", empty_config().to_json()},
-                   {"layers", json::Array{layer.to_json()}},
-                   {"annotations", json::Object{{"dev.strake.boot-artifact.label", artifact.label()},
-                                                {"dev.strake.boot-artifact.location", artifact.location}}}});
+std::string manifest_of_artifact(const BootArtifact& artifact, std::uint64_t size) {
+  oci::Descriptor file{std::string(kBootArtifactType), artifact.digest, size};
+  file.annotations = {{std::string(kTitleAnnotation), artifact.file_name}};
+  return artifact_manifest(
+      kBootArtifactType, {file},
+      {{"dev.strake.boot-artifact.label", artifact.label()}, {"dev.strake.boot-artifact.location", artifact.location}});
 }
 
 net::CallOptions transfer_call(const runtime::Call& call) {
@@ -210,9 +197,8 @@ Result<std::vector<oci::Descriptor>> ArtifactSource::find_entries(std::string_vi
   for (const auto& [digest, artifact] : artifacts_) {
     if (reference != boot_artifact_tag(digest)) continue;
     STRAKE_TRY(const std::uint64_t size, downloads_.size(artifact.location, call));
-    std::string manifest = artifact_manifest(artifact, size);
-    oci::Descriptor entry{std::string(oci::media_type::kOciManifest), codec::Digest::sha256_of(manifest),
-                          manifest.size()};
+    std::string manifest = manifest_of_artifact(artifact, size);
+    oci::Descriptor entry = manifest_descriptor(manifest);
     const std::scoped_lock lock(mutex_);
     documents_.insert_or_assign(entry.digest, std::move(manifest));
     return std::vector{std::move(entry)};

@@ -31,37 +31,30 @@ class ChainWalk {
   Status run() {
     STRAKE_TRY_CONTEXT(const PlacedImage release, place_.find_release(call_), "release image");
     report_.digest = release.entry.digest.to_string();
-    const SignatureDemand& demand = options_.signatures;
-    // With keys and places at hand nothing of the payload is read before its signature was good.
-    const bool knows_whom_to_ask = !demand.keyrings.empty() && !demand.stores.empty();
-    if (knows_whom_to_ask) {
-      STRAKE_CHECK_OK(check_signatures(release.entry.digest, {demand.keyrings, demand.stores}).context("signature"));
-    }
-    STRAKE_TRY_CONTEXT(
-        const ReleasePayload payload,
-        read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, runtime_, call_), "release image");
-    report_.version = payload.version;
-    if (!knows_whom_to_ask) {
-      STRAKE_TRY_CONTEXT(SignatureTrust trust, trust_of_manifests(payload.manifests), "signature");
-      if (!demand.keyrings.empty()) trust.keyrings = demand.keyrings;
-      if (!demand.stores.empty()) trust.stores = demand.stores;
-      STRAKE_CHECK_OK(check_signatures(release.entry.digest, trust).context("signature"));
-      if (demand.keyrings.empty()) {
-        report_.warnings.push_back(
-            "the keyrings come from the release itself: that proves who signed it, not that you trust them; --keyring "
-            "brings your own");
-      }
-    }
+    std::optional<ReleasePayload> payload;
+    const auto read = [&]() -> Status {
+      if (payload) return {};
+      STRAKE_TRY_CONTEXT(
+          payload, read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, runtime_, call_),
+          "release image");
+      report_.version = payload->version;
+      return {};
+    };
+    const ReadManifests manifests = [&]() -> Result<const std::map<std::string, std::string>*> {
+      STRAKE_CHECK_OK(read());
+      return &payload->manifests;
+    };
+    STRAKE_CHECK_OK(check_signatures(release.entry.digest, manifests));
+    STRAKE_CHECK_OK(read());
     if (options_.sigstore != nullptr) {
-      const std::string name =
-          options_.sigstore->signed_as.empty() ? payload.pull_spec : options_.sigstore->signed_as;
+      const std::string name = options_.sigstore->signed_as.empty() ? payload->pull_spec : options_.sigstore->signed_as;
       STRAKE_CHECK_OK(check_sigstore_of(release, name).context("signature"));
     } else {
       report_.not_checked.push_back("sigstore signatures: no key was given");
     }
     STRAKE_CHECK_OK(check_release_image(release));
-    STRAKE_CHECK_OK(check_components(payload));
-    STRAKE_CHECK_OK(check_artifacts(payload));
+    STRAKE_CHECK_OK(check_components(*payload));
+    STRAKE_CHECK_OK(check_artifacts(*payload));
     return {};
   }
 
@@ -73,20 +66,19 @@ class ChainWalk {
     report_.links.push_back(std::move(link));
   }
 
-  Status check_signatures(const codec::Digest& digest, const SignatureTrust& trust) {
-    SignatureSearch search;
-    for (const std::string& store : trust.stores) {
-      STRAKE_TRY(SignatureSearch found, search_place(*options_.signatures.reader, store, digest,
-                                                     options_.signatures.call));
-      search.append(std::move(found));
-    }
-    STRAKE_TRY(const SignatureVerdict verdict,
-               verify_signatures(digest, trust.keyrings, search, SignatureChecker(), call_.stop));
-    for (const AcceptedSignature& accepted : verdict.accepted) {
+  Status check_signatures(const codec::Digest& digest, const ReadManifests& manifests) {
+    STRAKE_TRY_CONTEXT(const SignatureProof proof,
+                       prove_signatures(place_, digest, options_.signatures, manifests, call_), "signature");
+    for (const AcceptedSignature& accepted : proof.verdict.accepted) {
       add_link("signature", digest.to_string(),
                fmt::format("keyring {}, key {}, {}", accepted.keyring, accepted.key_fingerprint, accepted.source));
     }
-    report_.warnings.insert(report_.warnings.end(), verdict.warnings.begin(), verdict.warnings.end());
+    report_.warnings.insert(report_.warnings.end(), proof.verdict.warnings.begin(), proof.verdict.warnings.end());
+    if (proof.by_own_word) {
+      report_.warnings.push_back(
+          "the keyrings come from the release itself: that proves who signed it, not that you trust them; --keyring "
+          "brings your own");
+    }
     return {};
   }
 
@@ -97,9 +89,15 @@ class ChainWalk {
     return {};
   }
 
-  /// read_payload() hashed the layers; here the link is told, with what it is made of.
+  /// All of them, also those whose index the cache knew.
   Status check_release_image(const PlacedImage& release) {
     STRAKE_TRY_CONTEXT(const oci::Manifest manifest, manifest_of(release), "release image");
+    STRAKE_CHECK_OK(oci::for_each_in_parallel(runtime_, options_.parallel, manifest.layers.size(), call_,
+                                              [&](std::size_t i, const runtime::Call& own) -> Status {
+                                                return release.source->verify_blob(manifest.layers[i], own)
+                                                    .context("release image: layer {}",
+                                                             manifest.layers[i].digest.to_string());
+                                              }));
     add_link("release", report_.digest, fmt::format("version {}, {}", report_.version, layers_text(manifest.layers)));
     return {};
   }
@@ -131,7 +129,7 @@ class ChainWalk {
 
   Result<CheckedComponent> check_documents(const Component& component, const runtime::Call& call) {
     const Result<PlacedImage> found = place_.find_image(component.pull_spec, Search::kEverywhere, call);
-    if (!found.ok() && found.error().code() == Code::kNotFound && place_.is_local()) {
+    if (!found.ok() && found.error().code() == Code::kNotFound && !place_.is_complete()) {
       return CheckedComponent{&component};
     }
     if (!found.ok()) return found.error();
@@ -142,7 +140,8 @@ class ChainWalk {
     if (options_.sigstore != nullptr && options_.sigstore->components) {
       STRAKE_CHECK_OK(check_sigstore_of(*found, component.pull_spec));
     }
-    return CheckedComponent{&component, found->source, std::move(manifest.layers), descriptor.digest != found->entry.digest};
+    return CheckedComponent{&component, found->source, std::move(manifest.layers),
+                            descriptor.digest != found->entry.digest};
   }
 
   Status check_components(const ReleasePayload& payload) {
@@ -175,13 +174,13 @@ class ChainWalk {
         if (seen.insert(layer.digest).second) layers.push_back({&image, &layer});
       }
     }
-    return oci::for_each_in_parallel(
-        runtime_, options_.parallel, layers.size(), call_, [&](std::size_t i, const runtime::Call& own) -> Status {
-          const auto& [image, layer] = layers[i];
-          return image->source->verify_blob(*layer, own)
-              .context("component {} ({}): layer {}", image->component->tag, image->component->pull_spec,
-                       layer->digest.to_string());
-        });
+    return oci::for_each_in_parallel(runtime_, options_.parallel, layers.size(), call_,
+                                     [&](std::size_t i, const runtime::Call& own) -> Status {
+                                       const auto& [image, layer] = layers[i];
+                                       return image->source->verify_blob(*layer, own)
+                                           .context("component {} ({}): layer {}", image->component->tag,
+                                                    image->component->pull_spec, layer->digest.to_string());
+                                     });
   }
 
   void tell_components(const std::vector<CheckedComponent>& components) {
@@ -203,8 +202,8 @@ class ChainWalk {
       several_platforms |= image.one_of_several;
     }
     if (absent > 0) {
-      report_.not_checked.push_back(fmt::format("{} of {} components: {} does not have them", absent,
-                                                components.size(), place_.home().description()));
+      report_.not_checked.push_back(fmt::format("{} of {} components: {} does not have them", absent, components.size(),
+                                                place_.home().description()));
     }
     if (without_layers > 0) {
       report_.not_checked.push_back(

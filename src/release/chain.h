@@ -13,7 +13,7 @@
 
 #include "release/boot_artifacts.h"
 #include "release/payload.h"
-#include "release/signature.h"
+#include "release/release_signatures.h"
 #include "release/sigstore_check.h"
 
 namespace strake::release {
@@ -39,14 +39,6 @@ struct ChainReport {
   std::vector<ChainLink> links;
   std::vector<std::string> warnings;
   std::vector<std::string> not_checked;
-};
-
-/// Where signatures are looked for and what they have to satisfy.
-struct SignatureDemand {
-  std::vector<Keyring> keyrings;      ///< empty: those the payload names
-  std::vector<std::string> stores;    ///< URLs and paths; empty: those the payload names
-  const UrlReader* reader = nullptr;  ///< not owned
-  net::CallOptions call;
 };
 
 struct SigstoreDemand {

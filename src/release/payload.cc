@@ -199,8 +199,8 @@ Result<std::map<std::string, std::string>> read_manifest_files(const oci::ImageS
        it != image.files().end() && it->first.starts_with(kManifestFolder); ++it) {
     if (it->second.tar.type == codec::TarEntryType::kFile) paths.push_back(it->first);
   }
-  STRAKE_TRY(auto files, image.read_files({source, manifest, cache}, paths, oci::SymbolicLinks::kKeep, kManifestLimits,
-                                          call));
+  STRAKE_TRY(auto files,
+             image.read_files({source, manifest, cache}, paths, oci::SymbolicLinks::kKeep, kManifestLimits, call));
   std::map<std::string, std::string> by_name;
   for (auto& [path, text] : files) by_name.emplace(path.substr(kManifestFolder.size()), std::move(text));
   return by_name;
@@ -285,8 +285,8 @@ Result<ImageReferences> parse_image_references(std::string_view text) {
   return references;
 }
 
-Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options,
-                                    runtime::Runtime& runtime, const runtime::Call& call) {
+Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options, runtime::Runtime& runtime,
+                                    const runtime::Call& call) {
   return read_payload_from(place, options, runtime, call).context("reading release {}", place.description());
 }
 

@@ -71,8 +71,8 @@ struct PayloadOptions {
   oci::BlobCache* cache = nullptr;  ///< nullptr: nothing is kept
 };
 
-Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options,
-                                    runtime::Runtime& runtime, const runtime::Call& call);
+Result<ReleasePayload> read_payload(const ReleasePlace& place, const PayloadOptions& options, runtime::Runtime& runtime,
+                                    const runtime::Call& call);
 
 /// The release in a layout folder. `reference`: a name or digest in its index.json.
 Result<ReleasePayload> read_payload_of_layout(const std::filesystem::path& directory, std::string_view reference = {},

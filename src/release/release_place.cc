@@ -41,6 +41,7 @@ Result<std::unique_ptr<ReleasePlace>> ReleasePlace::in_registry(const oci::Refer
   };
   auto place = std::make_unique<ReleasePlace>(std::move(home), "", reference.name(), open);
   place->is_local_ = false;
+  place->is_complete_ = true;
   return place;
 }
 

@@ -50,6 +50,9 @@ class ReleasePlace {
   Result<PlacedImage> find_image(const std::string& pull_spec, Search search, const runtime::Call& call) const;
   /// Whether reading everything costs no network.
   bool is_local() const { return is_local_; }
+  /// Whether everything the release names has to be here: a mirror is not whole without.
+  bool is_complete() const { return is_complete_; }
+  void set_complete() { is_complete_ = true; }
   /// registry/repository by which the release image is pulled.
   std::string repository_of(const oci::Descriptor& release) const;
 
@@ -61,6 +64,7 @@ class ReleasePlace {
   std::string repository_;
   OpenRepository open_repository_;
   bool is_local_ = true;
+  bool is_complete_ = false;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::unique_ptr<oci::ImageSource>> repositories_;  ///< by registry/repository
 };

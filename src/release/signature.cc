@@ -55,8 +55,8 @@ Result<AcceptedSignature> accept_signature(const codec::Digest& digest, const Ke
   STRAKE_TRY(const CheckedMessage message, checker.check(keyring, signature.bytes, stop));
   STRAKE_TRY(SignaturePayload payload, parse_signature_payload(message.content));
   STRAKE_CHECK_OK(payload.require_digest(digest));
-  return AcceptedSignature{keyring.name, signature.source, message.key_fingerprint, message.key_expired,
-                           std::move(payload)};
+  return AcceptedSignature{keyring.name,        signature.source,   message.key_fingerprint,
+                           message.key_expired, std::move(payload), signature.bytes};
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct AcceptedSignature {
   std::string key_fingerprint;
   bool key_expired = false;
   SignaturePayload payload;
+  std::string bytes;  ///< the signature itself, to carry it along
 };
 
 struct SignatureVerdict {

@@ -14,6 +14,7 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
   }
   if (!entry.ok()) return entry.error();
   STRAKE_TRY_CONTEXT(const oci::Manifest manifest, image.source->read_manifest(*entry, call), "{}", tag);
+  STRAKE_CHECK_OK(image.source->verify_blob(manifest.config, call).context("{}", tag));
   std::string refusals;
   for (const oci::SigstoreAttachment& attached : oci::sigstore_attachments(manifest)) {
     STRAKE_TRY_CONTEXT(const std::string payload,

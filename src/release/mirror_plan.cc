@@ -1,0 +1,112 @@
+#include "release/mirror_plan.h"
+
+#include <algorithm>
+
+#include "oci/reference.h"
+#include "release/release_signatures.h"
+
+namespace strake::release {
+
+namespace {
+
+std::string repository_of_pull_spec(std::string_view pull_spec) {
+  return std::string(pull_spec.substr(0, pull_spec.find('@')));
+}
+
+std::string valid_tag(std::string tag) {
+  for (char& c : tag) {
+    const bool valid =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    if (!valid) c = '-';
+  }
+  if (tag.size() > oci::kMaxTagBytes) tag.resize(oci::kMaxTagBytes);
+  return tag;
+}
+
+json::Value mirror_set(std::string_view kind, std::string_view list, const std::set<std::string>& sources,
+                       const std::string& mirror) {
+  json::Array entries;
+  for (const std::string& source : sources) {
+    entries.push_back(json::Object{{"source", source}, {"mirrors", json::Array{json::Value(mirror)}}});
+  }
+  return json::Object{{"apiVersion", "config.openshift.io/v1"},
+                      {"kind", kind},
+                      {"metadata", json::Object{{"name", "strake-release"}}},
+                      {"spec", json::Object{{list, std::move(entries)}}}};
+}
+
+}  // namespace
+
+std::string_view to_string(MirrorStep::Kind kind) {
+  switch (kind) {
+    case MirrorStep::Kind::kComponent: return "component";
+    case MirrorStep::Kind::kBootArtifact: return "boot artifact";
+    case MirrorStep::Kind::kSignatures: return "signatures";
+    case MirrorStep::Kind::kRelease: return "release";
+  }
+  return "unknown";
+}
+
+std::string release_tag(std::string_view version, std::string_view arch_suffix) {
+  return valid_tag(fmt::format("{}-{}", version, arch_suffix));
+}
+
+std::vector<MirrorStep> plan_mirror(const ReleasePayload& payload, std::string_view arch_suffix,
+                                    std::span<const BootArtifact> artifacts, bool with_signatures) {
+  using Kind = MirrorStep::Kind;
+  const std::string home = repository_of_pull_spec(payload.pull_spec);
+  const std::string tag = release_tag(payload.version, arch_suffix);
+  std::vector<MirrorStep> plan;
+  for (const auto& [name, component] : payload.components) {
+    plan.push_back({Kind::kComponent, name, repository_of_pull_spec(component.pull_spec), component.digest,
+                    valid_tag(fmt::format("{}-{}", tag, name))});
+  }
+  for (const BootArtifact& artifact : artifacts) {
+    plan.push_back({Kind::kBootArtifact, artifact.label(), home, artifact.digest, boot_artifact_tag(artifact.digest)});
+  }
+  if (with_signatures) {
+    plan.push_back({Kind::kSignatures, payload.version, home, payload.digest, signature_artifact_tag(payload.digest)});
+  }
+  plan.push_back({Kind::kRelease, payload.version, home, payload.digest, tag});
+  return plan;
+}
+
+Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all, std::string_view platforms,
+                                                   const std::set<std::string>& rpm_architectures) {
+  if (platforms == "none") return std::vector<BootArtifact>();
+  if (!rpm_architectures.empty()) {
+    std::erase_if(all, [&](const BootArtifact& artifact) { return !rpm_architectures.contains(artifact.arch); });
+  }
+  if (platforms == "all") return all;
+  std::map<std::string, bool> known;
+  for (const BootArtifact& artifact : all) known[artifact.platform] = true;
+  std::set<std::string> wanted;
+  while (!platforms.empty()) {
+    const std::size_t end = std::min(platforms.find(','), platforms.size());
+    const std::string name(platforms.substr(0, end));
+    platforms.remove_prefix(std::min(end + 1, platforms.size()));
+    if (!known.contains(name)) {
+      return error(Code::kNotFound, "the release has no boot artifacts for platform '{}' (it has: {})", name,
+                   names_in(known));
+    }
+    wanted.insert(name);
+  }
+  std::erase_if(all, [&](const BootArtifact& artifact) { return !wanted.contains(artifact.platform); });
+  return all;
+}
+
+std::vector<json::Value> mirror_sets(std::span<const MirrorStep> plan, const std::string& mirror) {
+  std::set<std::string> by_digest;
+  std::set<std::string> by_tag;
+  for (const MirrorStep& step : plan) {
+    if (step.repository == mirror) continue;
+    by_digest.insert(step.repository);
+    if (step.kind == MirrorStep::Kind::kRelease) by_tag.insert(step.repository);
+  }
+  std::vector<json::Value> sets;
+  if (!by_digest.empty()) sets.push_back(mirror_set("ImageDigestMirrorSet", "imageDigestMirrors", by_digest, mirror));
+  if (!by_tag.empty()) sets.push_back(mirror_set("ImageTagMirrorSet", "imageTagMirrors", by_tag, mirror));
+  return sets;
+}
+
+}  // namespace strake::release
