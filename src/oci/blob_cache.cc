@@ -140,9 +140,14 @@ Result<std::unique_ptr<BlobSource>> BlobCache::fetch(const ImageSource& source, 
       const FillBlob fill = [&](std::uint64_t offset, const auto& on_data) {
         return source.stream_blob(descriptor, offset, on_data, call);
       };
-      STRAKE_TRY_CONTEXT([[maybe_unused]] const FileFetch fetched,
-                         fetch_to_file(paths, descriptor, fill, runtime_, call), "filling cache {}",
-                         options_.directory.string());
+      STRAKE_CHECK_OK(source
+                          .read_anywhere(descriptor,
+                                         [&]() -> Status {
+                                           STRAKE_TRY([[maybe_unused]] const FileFetch fetched,
+                                                      fetch_to_file(paths, descriptor, fill, runtime_, call));
+                                           return {};
+                                         })
+                          .context("filling cache {}", options_.directory.string()));
     }
     Result<StoredFile> file = FolderFiles(path.parent_path()).open(digest.hex());
     if (!file.ok()) {
@@ -181,8 +186,32 @@ Result<std::unique_ptr<BlobSource>> CachedSource::open_blob(const Descriptor& de
                                                             const runtime::Call& call) const {
   Result<std::unique_ptr<BlobSource>> cached = cache_.fetch(inner_, descriptor, call);
   // A blob too large for the cache, or a full disk, is no reason not to read the image.
-  if (!cached.ok() && cached.error().code() == Code::kExhausted) return inner_.open_blob(descriptor, call);
+  const bool past_cache = !cached.ok() && cached.error().code() == Code::kExhausted;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!cached.ok()) reading_.erase(descriptor.digest);
+    if (cached.ok() || past_cache) {
+      reading_.try_emplace(descriptor.digest, past_cache ? Reading::kPastCache : Reading::kCache);
+    }
+  }
+  if (past_cache) return inner_.open_blob(descriptor, call);
   return cached;
+}
+
+Status CachedSource::reject_content(const Descriptor& descriptor, Error why) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto reading = reading_.find(descriptor.digest);
+    // Filling the cache failed, and has tried every place there is.
+    if (reading == reading_.end()) return why;
+    if (reading->second == Reading::kCacheAgain) return why;
+    if (reading->second == Reading::kCache) {
+      // Our own copy was damaged, and is gone now: it is fetched anew, once.
+      reading->second = Reading::kCacheAgain;
+      return {};
+    }
+  }
+  return inner_.reject_content(descriptor, std::move(why));
 }
 
 }  // namespace strake::oci

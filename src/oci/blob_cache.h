@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,8 +74,14 @@ class CachedSource final : public ImageSource {
                                                 const runtime::Call& call = {}) const override;
 
  private:
+  enum class Reading { kCache, kCacheAgain, kPastCache };
+
+  Status reject_content(const Descriptor& descriptor, Error why) const override;
+
   const ImageSource& inner_;
   BlobCache& cache_;
+  mutable std::mutex mutex_;
+  mutable std::map<codec::Digest, Reading> reading_;  ///< where the last reader of a blob gets it from
 };
 
 }  // namespace strake::oci

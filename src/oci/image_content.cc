@@ -32,7 +32,11 @@ Status read_wanted(const ImageSource& source, const Descriptor& layer, const Wan
     STRAKE_CHECK_OK(visit({match->second.paths, file, entry.content}).context("{}", match->second.paths.front()));
     return ++found == wanted.size() ? AfterEntry::kEnough : AfterEntry::kGoOn;
   };
-  STRAKE_CHECK_OK(visit_layer(source, layer, pick, call));
+  const auto read = [&](codec::Source& tar) {
+    found = 0;
+    return visit_tar(tar, pick);
+  };
+  STRAKE_CHECK_OK(read_layer(source, layer, read, call));
   if (found == wanted.size()) return {};
   return error(Code::kInternal,
                "{} of {} files are not where the index of the layer says; list the image without a cache",
@@ -134,14 +138,13 @@ Result<std::map<std::string, std::string>> ImageFiles::read_files(const ContentO
   const ContentVisitor keep = [&](const FileContent& found) -> Status {
     STRAKE_TRY(const std::string text, codec::read_all(found.content, limits.max_file_bytes));
     for (const std::string& path : found.paths) {
-      total_bytes += text.size();
-      if (texts.size() >= limits.max_files || total_bytes > limits.max_total_bytes) {
-        return error(Code::kExhausted, "more than {} files or {} bytes are asked for", limits.max_files,
-                     limits.max_total_bytes);
-      }
-      texts.insert_or_assign(path, text);
+      std::string& kept = texts[path];
+      total_bytes += text.size() - kept.size();  // it may be shown a second time
+      kept = text;
     }
-    return {};
+    if (texts.size() <= limits.max_files && total_bytes <= limits.max_total_bytes) return {};
+    return error(Code::kExhausted, "more than {} files or {} bytes are asked for", limits.max_files,
+                 limits.max_total_bytes);
   };
   STRAKE_CHECK_OK(visit_files(origin, paths, links, keep, call));
   return texts;
@@ -151,6 +154,7 @@ Status ImageFiles::stream_file(const ContentOrigin& origin, std::string_view pat
                                codec::Sink& sink, const runtime::Call& call) const {
   Spool spool;
   const ContentVisitor keep = [&](const FileContent& found) -> Status {
+    spool = Spool();
     STRAKE_TRY([[maybe_unused]] const std::uint64_t copied, codec::copy(found.content, spool));
     return {};
   };

@@ -80,7 +80,8 @@ class ImageFiles {
                      const runtime::Call& call) const;
 
   /// For who can take back what it did: content is shown while its layer is still being hashed, and counts only when
-  /// this returns success. Files come in the order of the layers, not of `paths`.
+  /// this returns success. Files come in the order of the layers, not of `paths`; when a mirror delivered a damaged
+  /// layer they come again, from the next place.
   Status visit_files(const ContentOrigin& origin, const std::vector<std::string>& paths, SymbolicLinks links,
                      const ContentVisitor& visit, const runtime::Call& call) const;
 

@@ -57,7 +57,9 @@ BlobSource::BlobSource(std::unique_ptr<codec::Source> content, std::string name,
 
 Error BlobSource::refuse(Error why) {
   refused_ = why;
-  if (why.code() == Code::kCorrupt && on_corrupt_) std::exchange(on_corrupt_, nullptr)();
+  if (why.code() == Code::kCorrupt) {
+    for (const auto& callback : std::exchange(on_corrupt_, {})) callback();
+  }
   return why;
 }
 
@@ -171,13 +173,29 @@ Result<std::string> ImageSource::read_blob(const Descriptor& descriptor, std::si
     return error(Code::kExhausted, "blob {} has {} bytes, more than the {} a reader accepts",
                  descriptor.digest.to_string(), descriptor.size, max_bytes);
   }
-  STRAKE_TRY(const std::unique_ptr<BlobSource> source, open_blob(descriptor, call));
-  return codec::read_all(*source, max_bytes);
+  std::string bytes;
+  const auto read = [&]() -> Status {
+    STRAKE_TRY(const std::unique_ptr<BlobSource> source, open_blob(descriptor, call));
+    STRAKE_TRY(bytes, codec::read_all(*source, max_bytes));
+    return {};
+  };
+  STRAKE_CHECK_OK(read_anywhere(descriptor, read));
+  return bytes;
 }
 
 Status ImageSource::verify_blob(const Descriptor& descriptor, const runtime::Call& call) const {
-  STRAKE_TRY(const std::unique_ptr<BlobSource> source, open_blob(descriptor, call));
-  return source->finish();
+  return read_anywhere(descriptor, [&]() -> Status {
+    STRAKE_TRY(const std::unique_ptr<BlobSource> source, open_blob(descriptor, call));
+    return source->finish();
+  });
+}
+
+Status ImageSource::read_anywhere(const Descriptor& descriptor, const std::function<Status()>& attempt) const {
+  for (;;) {
+    Status outcome = attempt();
+    if (outcome.ok() || outcome.error().code() != Code::kCorrupt) return outcome;
+    STRAKE_CHECK_OK(reject_content(descriptor, std::move(outcome).error()));
+  }
 }
 
 }  // namespace strake::oci

@@ -27,8 +27,8 @@ class BlobSource final : public codec::Source {
   Result<std::size_t> read(std::span<std::byte> into) override;
   /// Reads what is left and checks it.
   Status finish();
-  /// Called once when the content turns out to be something else.
-  void on_corrupt(std::function<void()> callback) { on_corrupt_ = std::move(callback); }
+  /// Called once, and every one of them, when the content turns out to be something else.
+  void on_corrupt(std::function<void()> callback) { on_corrupt_.push_back(std::move(callback)); }
 
  private:
   Error refuse(Error why);
@@ -40,7 +40,7 @@ class BlobSource final : public codec::Source {
   std::uint64_t bytes_read_ = 0;
   bool ended_ = false;
   std::optional<Error> refused_;
-  std::function<void()> on_corrupt_;
+  std::vector<std::function<void()>> on_corrupt_;
 };
 
 class ImageSource {
@@ -78,6 +78,16 @@ class ImageSource {
                                 const runtime::Call& call = {}) const;
   /// Reads the blob to its end and only says whether it is what it should be.
   Status verify_blob(const Descriptor& descriptor, const runtime::Call& call = {}) const;
+
+  /// For who reads a blob through open_blob() or stream_blob() and can begin anew: runs `attempt` again, at the next
+  /// place that may have the blob, as long as what it read was wrong.
+  Status read_anywhere(const Descriptor& descriptor, const std::function<Status()>& attempt) const;
+
+ protected:
+  friend class CachedSource;
+  /// The content of this blob was wrong. Success means that it may be asked for again, and then comes from elsewhere;
+  /// else the error to report, which names every place and what was wrong there.
+  virtual Status reject_content(const Descriptor&, Error why) const { return why; }
 };
 
 /// A source that owns the text it reads.

@@ -1,5 +1,6 @@
 #include "oci/image_target.h"
 
+#include <optional>
 #include <system_error>
 
 #include "oci/file_store.h"
@@ -21,12 +22,23 @@ std::string RegistryTarget::description() const {
 
 Result<BlobOutcome> RegistryTarget::put_blob(const ImageSource& from, const Descriptor& descriptor,
                                              const runtime::Call& call) {
+  // A target that says something odd is no reason to distrust where the blob comes from.
+  bool wrong_content = false;
   const auto open = [&]() -> Result<std::unique_ptr<codec::Source>> {
     STRAKE_TRY(std::unique_ptr<BlobSource> blob, from.open_blob(descriptor, call));
+    blob->on_corrupt([&] { wrong_content = true; });
     return std::unique_ptr<codec::Source>(std::move(blob));
   };
-  STRAKE_TRY(const BlobPush outcome, client_->push_blob(repository_, descriptor, open, mount_from_, call));
-  switch (outcome) {
+  std::optional<Result<BlobPush>> outcome;
+  const auto push = [&]() -> Status {
+    wrong_content = false;
+    outcome = client_->push_blob(repository_, descriptor, open, mount_from_, call);
+    if (!outcome->ok() && wrong_content) return outcome->error();
+    return {};
+  };
+  STRAKE_CHECK_OK(from.read_anywhere(descriptor, push));
+  if (!outcome->ok()) return std::move(outcome)->error();
+  switch (**outcome) {
     case BlobPush::kPresent: return BlobOutcome::kPresent;
     case BlobPush::kMounted: return BlobOutcome::kMounted;
     case BlobPush::kUploaded: return BlobOutcome::kWritten;
@@ -61,14 +73,19 @@ Result<BlobOutcome> LayoutTarget::put_blob(const ImageSource& from, const Descri
   const FillBlob fill = [&](std::uint64_t offset, const auto& on_data) {
     return from.stream_blob(descriptor, offset, on_data, call);
   };
-  STRAKE_TRY(FileFetch outcome, fetch_to_file(paths, descriptor, fill, runtime_, call));
+  FileFetch outcome = FileFetch::kFetched;
+  const auto fetch = [&]() -> Status {
+    STRAKE_TRY(outcome, fetch_to_file(paths, descriptor, fill, runtime_, call));
+    return {};
+  };
+  STRAKE_CHECK_OK(from.read_anywhere(descriptor, fetch));
   if (outcome == FileFetch::kPresent) {
     // Copying again is how one repairs a damaged layout: what is there is hashed before it counts.
     STRAKE_TRY(StoredFile file, FolderFiles(folder).open(descriptor.digest.hex()));
     if (BlobSource(std::move(file.content), file.name, descriptor).finish().ok()) return BlobOutcome::kPresent;
     std::filesystem::remove(paths.complete, failure);
     if (failure) return errno_error(failure.value(), paths.complete.string());
-    STRAKE_TRY(outcome, fetch_to_file(paths, descriptor, fill, runtime_, call));
+    STRAKE_CHECK_OK(from.read_anywhere(descriptor, fetch));
   }
   return BlobOutcome::kWritten;
 }

@@ -18,6 +18,11 @@ inline constexpr std::uint64_t kMaxLayerIndexEntries = 1'000'000;
 /// Of names, link targets and extended attributes together.
 inline constexpr std::uint64_t kMaxLayerIndexBytes = 256u << 20;
 
+struct LayerLimits {
+  codec::DecompressLimits decompress;
+  codec::TarLimits tar;
+};
+
 struct LayerFile {
   codec::TarEntry tar;           ///< its path is cleaned: relative, without dots
   std::uint64_t tar_offset = 0;  ///< where the content begins in the uncompressed layer

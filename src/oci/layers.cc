@@ -30,27 +30,26 @@ Status visit_tar(codec::Source& tar, const LayerVisitor& visit, const codec::Tar
   }
 }
 
-Status visit_layer(const ImageSource& source, const Descriptor& layer, const LayerVisitor& visit,
-                   const runtime::Call& call, const LayerLimits& limits) {
-  return read_layer(
-      source, layer, [&](codec::Source& tar) { return visit_tar(tar, visit, limits.tar); }, call, limits.decompress);
-}
-
 Status read_layer(const ImageSource& source, const Descriptor& layer,
                   const std::function<Status(codec::Source& tar)>& read, const runtime::Call& call,
                   const codec::DecompressLimits& limits) {
   if (!is_layer_type(layer.media_type)) {
     return error(Code::kUnsupported, "media type {} is not a file tree this program reads", layer.media_type);
   }
-  STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer, call));
-  const auto read_plain = [&]() -> Status {
-    // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
-    STRAKE_TRY(const std::unique_ptr<codec::Source> tar, codec::make_detecting_decompressor(*blob, limits));
-    return read(*tar);
+  Status outcome;
+  const auto attempt = [&]() -> Status {
+    STRAKE_TRY(const std::unique_ptr<BlobSource> blob, source.open_blob(layer, call));
+    const auto read_plain = [&]() -> Status {
+      // By magic number, as every runtime does: old tools recorded gzip for layers they did not compress.
+      STRAKE_TRY(const std::unique_ptr<codec::Source> tar, codec::make_detecting_decompressor(*blob, limits));
+      return read(*tar);
+    };
+    outcome = read_plain();
+    // Damage that a decompressor or a tar reader met first is mostly that of the blob: say the cause, not the symptom.
+    if (outcome.ok() || outcome.error().code() == Code::kCorrupt) return blob->finish();
+    return {};
   };
-  Status outcome = read_plain();
-  // Damage that a decompressor or a tar reader met first is mostly that of the blob: say the cause, not the symptom.
-  if (outcome.ok() || outcome.error().code() == Code::kCorrupt) STRAKE_CHECK_OK(blob->finish());
+  STRAKE_CHECK_OK(source.read_anywhere(layer, attempt));
   return outcome;
 }
 

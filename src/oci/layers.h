@@ -30,23 +30,15 @@ struct LayerEntry {
 enum class AfterEntry { kGoOn, kEnough };
 using LayerVisitor = std::function<Result<AfterEntry>(const LayerEntry&)>;
 
-struct LayerLimits {
-  codec::DecompressLimits decompress;
-  codec::TarLimits tar;
-};
-
-/// Shows the entries of one layer in their order, whiteouts included, and hashes the layer to its end in any case. What
-/// the visitor saw counts only when this returns success.
-Status visit_layer(const ImageSource& source, const Descriptor& layer, const LayerVisitor& visit,
-                   const runtime::Call& call = {}, const LayerLimits& limits = {});
-
-/// The same for who reads the archive itself: `read` gets the uncompressed layer and need not reach its end.
+/// Gives the uncompressed layer to `read`, which need not reach its end, and hashes the layer to its end in any case.
+/// What was seen counts only when this returns success. `read` is called again, with the layer from its start, when a
+/// mirror delivered something else and there is another place.
 Status read_layer(const ImageSource& source, const Descriptor& layer,
-                  const std::function<Status(codec::Source& tar)>& read, const runtime::Call& call,
+                  const std::function<Status(codec::Source& tar)>& read, const runtime::Call& call = {},
                   const codec::DecompressLimits& limits = {});
 
-/// The entries of an uncompressed layer that somebody else hashes.
-Status visit_tar(codec::Source& tar, const LayerVisitor& visit, const codec::TarLimits& limits);
+/// Shows the entries of an uncompressed layer in their order, whiteouts included.
+Status visit_tar(codec::Source& tar, const LayerVisitor& visit, const codec::TarLimits& limits = {});
 
 struct FileLimits {
   std::size_t max_files = 10'000;

@@ -1,5 +1,8 @@
 #include "oci/registry_source.h"
 
+#include <algorithm>
+#include <set>
+
 #include <fmt/ranges.h>
 
 #include "oci/blob_pipe.h"
@@ -20,13 +23,17 @@ bool is_document(const Descriptor& descriptor) {
   return is_index_type(descriptor.media_type) || is_manifest_type(descriptor.media_type);
 }
 
-/// One error for all places: the class of the last, which is the source itself where that may be asked.
+/// One error for all places. Wrong content outweighs everything: what was tampered with must not look as if it were
+/// merely absent. Else the class is that of the last, which is the source itself where that may be asked.
 Error all_failed(std::vector<Error> failures, const Reference& reference) {
   if (failures.size() == 1) return std::move(failures.front());
   std::vector<std::string> texts;
   for (const Error& failure : failures) texts.push_back(failure.to_string());
-  return error(failures.back().code(), "none of the {} places to fetch {} from has it: {}", failures.size(),
-               reference.to_string(), fmt::join(texts, "; "));
+  const bool wrong_content = std::any_of(failures.begin(), failures.end(),
+                                         [](const Error& failure) { return failure.code() == Code::kCorrupt; });
+  return error(wrong_content ? Code::kCorrupt : failures.back().code(),
+               "none of the {} places to fetch {} from has it: {}", failures.size(), reference.to_string(),
+               fmt::join(texts, "; "));
 }
 
 }  // namespace
@@ -65,13 +72,39 @@ class RegistrySource::State {
   }
 
   Status stream(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data, const runtime::Call& call) {
-    const OnData count = [&](std::string_view data) -> Status {
-      offset += data.size();
-      return on_data(data);
-    };
+    {
+      const std::scoped_lock lock(mutex_);
+      began_at_.erase(descriptor.digest);
+    }
     return at_each_place(by_digest(descriptor.digest), [&](RegistryClient& client, const Reference& place) -> Status {
+      const OnData count = [&](std::string_view data) -> Status {
+        if (offset == 0) {
+          const std::scoped_lock lock(mutex_);
+          began_at_.insert_or_assign(descriptor.digest, place.name());
+        }
+        offset += data.size();
+        return on_data(data);
+      };
       return client.fetch_blob(place.repository, descriptor, offset, count, call);
     });
+  }
+
+  /// Of a blob that came from several places, as it broke off, the first is the suspect; the next attempt shows.
+  Status reject(const Descriptor& descriptor, Error why) {
+    const Reference wanted = by_digest(descriptor.digest);
+    STRAKE_TRY(const std::vector<Place> places, places_to_try(registries_.rules(), wanted));
+    const std::scoped_lock lock(mutex_);
+    const auto began = began_at_.find(descriptor.digest);
+    if (began == began_at_.end()) return why;
+    Rejected& rejected = rejected_[descriptor.digest];
+    rejected.insert_or_assign(began->second, std::move(why).context(fmt::format("from {}", began->second)));
+    distrusted_.insert(began->second);
+    began_at_.erase(began);
+    if (rejected.size() < places.size()) return {};
+    std::vector<Error> failures;
+    for (auto& [place, failure] : rejected) failures.push_back(std::move(failure));
+    rejected_.erase(descriptor.digest);  // whoever asks later asks anew
+    return all_failed(std::move(failures), wanted);
   }
 
  private:
@@ -88,16 +121,23 @@ class RegistrySource::State {
     return *std::move(found);
   }
 
-  /// The place that had something last comes first.
+  /// The place that had something last comes first, one that delivered wrong content last.
   Status at_each_place(const Reference& wanted,
                        const std::function<Status(RegistryClient&, const Reference&)>& attempt) {
     STRAKE_TRY(std::vector<Place> places, places_to_try(registries_.rules(), wanted));
+    std::vector<Error> failures;
     {
       const std::scoped_lock lock(mutex_);
       std::stable_partition(places.begin(), places.end(),
                             [&](const Place& place) { return place.reference.name() == last_good_; });
+      std::stable_partition(places.begin(), places.end(),
+                            [&](const Place& place) { return !distrusted_.contains(place.reference.name()); });
+      if (const auto rejected = wanted.digest ? rejected_.find(*wanted.digest) : rejected_.end();
+          rejected != rejected_.end()) {
+        std::erase_if(places, [&](const Place& place) { return rejected->second.contains(place.reference.name()); });
+        for (const auto& [place, failure] : rejected->second) failures.push_back(failure);
+      }
     }
-    std::vector<Error> failures;
     for (const Place& place : places) {
       STRAKE_TRY(const std::shared_ptr<RegistryClient> client,
                  registries_.client(place.reference.registry, place.insecure));
@@ -117,6 +157,10 @@ class RegistrySource::State {
   Registries& registries_;
   std::mutex mutex_;
   std::string last_good_;
+  using Rejected = std::map<std::string, Error>;  ///< what was wrong, by place
+  std::map<codec::Digest, Rejected> rejected_;
+  std::set<std::string> distrusted_;
+  std::map<codec::Digest, std::string> began_at_;  ///< the place that delivered the first bytes of a blob
   std::map<codec::Digest, std::string> documents_;
 };
 
@@ -162,6 +206,10 @@ Result<std::unique_ptr<BlobSource>> RegistrySource::open_blob(const Descriptor& 
   };
   auto content = make_pipe(state_->runtime(), "fetch blob", produce, call);
   return std::make_unique<BlobSource>(std::move(content), std::move(name), descriptor);
+}
+
+Status RegistrySource::reject_content(const Descriptor& descriptor, Error why) const {
+  return state_->reject(descriptor, std::move(why));
 }
 
 Status RegistrySource::stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,

@@ -31,7 +31,8 @@ class Registries {
 };
 
 /// Places are tried in their order; the one that had the manifest is the first asked for blobs, and a blob that breaks
-/// off at one place goes on at the next.
+/// off at one place goes on at the next. A place that delivered something other than the digest says is not asked for
+/// that blob again, and last for others.
 class RegistrySource final : public ImageSource {
  public:
   /// Contacts nobody. `registries` must outlive the source and what it opened.
@@ -51,6 +52,7 @@ class RegistrySource final : public ImageSource {
 
  private:
   class State;
+  Status reject_content(const Descriptor& descriptor, Error why) const override;
   explicit RegistrySource(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
