@@ -28,9 +28,10 @@ Result<std::optional<NamedMirror>> find_mirror(std::string_view text) {
   if (std::filesystem::is_directory(path, failure)) {
     files = std::make_shared<oci::FolderFiles>(path);
   } else if (std::filesystem::is_regular_file(path, failure)) {
-    auto archive = oci::ArchiveFiles::scan(path);
-    if (!archive.ok()) return std::optional<NamedMirror>();  // what is wrong with it is said when it is opened
-    files = *std::move(archive);
+    const auto names = oci::ArchiveFiles::names(path);
+    // What is wrong with an archive is said when it is opened as an image.
+    if (!names.ok() || !names->contains(std::string(release::kMirrorIndexFile))) return std::optional<NamedMirror>();
+    STRAKE_TRY(files, oci::ArchiveFiles::scan(path));
   }
   if (!files || !release::is_mirror(*files)) return std::optional<NamedMirror>();
   return std::optional(NamedMirror{std::move(files), std::move(release)});

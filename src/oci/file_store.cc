@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <functional>
 
 #include "codec/archive_path.h"
 #include "codec/compress.h"
 #include "codec/tar.h"
+#include "oci/spool.h"
 
 namespace strake::oci {
 
@@ -68,6 +69,35 @@ class ExtentSource final : public codec::Source {
   std::uint64_t left_;
 };
 
+/// Of a compressed archive, its plain bytes in a file without a name, so that members can be read in place.
+Result<RegularFile> unpacked(RegularFile file, const std::filesystem::path& archive, std::uint64_t max_bytes) {
+  codec::FdSource packed(file.fd.get(), archive.string());
+  codec::Compression compression{};
+  STRAKE_TRY(const std::unique_ptr<codec::Source> bytes,
+             codec::make_detecting_decompressor(packed, {.max_output_bytes = max_bytes}, &compression));
+  if (compression == codec::Compression::kNone) return file;
+  RegularFile plain;
+  STRAKE_TRY(plain.fd, open_unnamed_file());
+  codec::FdSink sink(plain.fd.get(), "a temporary file (TMPDIR says where)");
+  STRAKE_TRY_CONTEXT(plain.size, codec::copy(*bytes, sink), "unpacking it ({})", codec::to_string(compression));
+  return plain;
+}
+
+/// The regular files of a tar, by their cleaned names, with where their content begins.
+Status for_each_member(codec::Source& tar,
+                       const std::function<void(std::string, const codec::TarEntry&, std::uint64_t)>& visit) {
+  codec::TarLimits limits;
+  limits.max_entries = kMaxArchiveMembers;
+  codec::TarReader reader(tar, limits);
+  for (;;) {
+    STRAKE_TRY(const std::optional<codec::TarEntry> entry, reader.next());
+    if (!entry) return {};
+    if (entry->type != codec::TarEntryType::kFile) continue;
+    STRAKE_TRY_CONTEXT(std::string name, codec::clean_archive_path(entry->path), "member '{}'", entry->path);
+    visit(std::move(name), *entry, reader.offset());
+  }
+}
+
 }  // namespace
 
 Result<std::string> FileStore::read(std::string_view name, std::size_t max_bytes) const {
@@ -85,29 +115,33 @@ Result<StoredFile> FolderFiles::open(std::string_view name) const {
   return StoredFile{std::make_unique<OwnedFileSource>(std::move(file.fd), path.string()), file.size, path.string()};
 }
 
-Result<std::unique_ptr<ArchiveFiles>> ArchiveFiles::scan(const std::filesystem::path& archive) {
+Result<std::unique_ptr<ArchiveFiles>> ArchiveFiles::scan(const std::filesystem::path& archive,
+                                                         std::uint64_t max_unpacked_bytes) {
   const auto read = [&]() -> Result<std::unique_ptr<ArchiveFiles>> {
     STRAKE_TRY(RegularFile file, open_regular(archive));
+    STRAKE_TRY(file, unpacked(std::move(file), archive, max_unpacked_bytes));
     std::unique_ptr<ArchiveFiles> files(new ArchiveFiles(archive, std::move(file.fd)));
     ExtentSource bytes(files->fd_, archive.string(), 0, file.size);
-    std::array<std::byte, codec::kCompressionMagicBytes> magic{};
-    ExtentSource head(files->fd_, archive.string(), 0, std::min<std::uint64_t>(file.size, magic.size()));
-    STRAKE_TRY(const std::size_t length, codec::read_full(head, magic));
-    if (const auto found = codec::detect_compression(std::span(magic).first(length));
-        found != codec::Compression::kNone) {
-      return error(Code::kUnsupported, "the archive is compressed ({}): decompress it first", codec::to_string(found));
-    }
-    codec::TarLimits limits;
-    limits.max_entries = kMaxArchiveMembers;
-    codec::TarReader reader(bytes, limits);
-    for (;;) {
-      STRAKE_TRY(const std::optional<codec::TarEntry> entry, reader.next());
-      if (!entry) return files;
-      if (entry->type != codec::TarEntryType::kFile) continue;
-      STRAKE_TRY_CONTEXT(const std::string name, codec::clean_archive_path(entry->path), "member '{}'", entry->path);
+    const auto keep = [&](std::string name, const codec::TarEntry& entry, std::uint64_t offset) {
       // As unpacking would: the last of a name counts.
-      files->members_.insert_or_assign(name, Extent{reader.offset(), entry->size});
-    }
+      files->members_.insert_or_assign(std::move(name), Extent{offset, entry.size});
+    };
+    STRAKE_CHECK_OK(for_each_member(bytes, keep));
+    return files;
+  };
+  return read().context("reading archive {}", archive.string());
+}
+
+Result<std::set<std::string>> ArchiveFiles::names(const std::filesystem::path& archive) {
+  const auto read = [&]() -> Result<std::set<std::string>> {
+    STRAKE_TRY(const RegularFile file, open_regular(archive));
+    codec::FdSource packed(file.fd.get(), archive.string());
+    STRAKE_TRY(const std::unique_ptr<codec::Source> bytes,
+               codec::make_detecting_decompressor(packed, {.max_output_bytes = kMaxUnpackedArchiveBytes}));
+    std::set<std::string> found;
+    STRAKE_CHECK_OK(for_each_member(
+        *bytes, [&](std::string name, const codec::TarEntry&, std::uint64_t) { found.insert(std::move(name)); }));
+    return found;
   };
   return read().context("reading archive {}", archive.string());
 }

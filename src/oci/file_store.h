@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -55,10 +56,17 @@ class SubfolderFiles final : public FileStore {
   std::string folder_;
 };
 
-/// The regular files of an uncompressed tar archive, found by one pass over its headers and then read in place.
+/// Of an archive that is compressed, as `docker save | gzip` makes them.
+inline constexpr std::uint64_t kMaxUnpackedArchiveBytes = std::uint64_t{64} << 30;
+
+/// The regular files of a tar archive, found by one pass over its headers and then read in place. A compressed archive
+/// is unpacked to a temporary file without a name first; kExhausted when that grows beyond the limit or the disk.
 class ArchiveFiles final : public FileStore {
  public:
-  static Result<std::unique_ptr<ArchiveFiles>> scan(const std::filesystem::path& archive);
+  static Result<std::unique_ptr<ArchiveFiles>> scan(const std::filesystem::path& archive,
+                                                    std::uint64_t max_unpacked_bytes = kMaxUnpackedArchiveBytes);
+  /// Only what is in it, without unpacking anything.
+  static Result<std::set<std::string>> names(const std::filesystem::path& archive);
   Result<StoredFile> open(std::string_view name) const override;
   std::string location() const override { return path_.string(); }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "oci/docker_archive.h"
+#include "oci/file_store.h"
 #include "oci/layout.h"
 
 namespace strake::oci {
@@ -76,12 +77,13 @@ Result<ImageName> find_image_name(std::string_view text) {
   if (!std::filesystem::exists(path, failure)) {
     return error(Code::kNotFound, "image '{}': there is no file or folder {}", text, path.string());
   }
-  const Result<Layout> layout = Layout::open_archive(path);
-  if (layout.ok()) return ImageName{Transport::kOciArchive, path.string(), name};
-  const Result<DockerArchive> archive = DockerArchive::open(path);
-  if (archive.ok()) return ImageName{Transport::kDockerArchive, path.string(), name};
-  return error(Code::kInvalidArgument, "{} is neither an oci-archive ({}) nor a docker-archive ({})", path.string(),
-               layout.error().to_string(), archive.error().to_string());
+  // Archives of recent versions of docker are both; then the one that holds the images as they were pulled is meant.
+  STRAKE_TRY_CONTEXT(const std::set<std::string> members, ArchiveFiles::names(path), "image '{}'", text);
+  if (members.contains("oci-layout")) return ImageName{Transport::kOciArchive, path.string(), name};
+  if (members.contains("manifest.json")) return ImageName{Transport::kDockerArchive, path.string(), name};
+  return error(Code::kInvalidArgument,
+               "{} is neither an oci-archive (it has no oci-layout) nor a docker-archive (it has no manifest.json)",
+               path.string());
 }
 
 Result<OpenedImage> open_image(const ImageName& name, Registries& registries) {

@@ -41,7 +41,10 @@ TEST(ImageName, PathsAreLookedAt) {
   EXPECT_EQ(*find_image_name("quay.io/os:v1"), *parse_image_name("quay.io/os:v1"));
   EXPECT_EQ(*find_image_name("oci:" + layout), *parse_image_name("oci:" + layout));
   EXPECT_EQ(find_image_name(layout + "s:v1").error().code(), Code::kNotFound);
-  ASSERT_TRUE(write_file_atomic(dir / "file", "no archive", 0644).ok());
+  ASSERT_TRUE(write_file_atomic(dir / "text", "no archive", 0644).ok());
+  EXPECT_EQ(find_image_name((dir / "text").string()).error().code(), Code::kCorrupt);
+  const std::string tar = testing::make_layer({testing::tar_file("a", "1")});
+  ASSERT_TRUE(write_file_atomic(dir / "file", tar, 0644).ok());
   const auto neither = find_image_name((dir / "file").string());
   ASSERT_FALSE(neither.ok());
   EXPECT_NE(neither.error().to_string().find("neither an oci-archive"), std::string::npos)

@@ -20,7 +20,7 @@ class FileStore;
 class Layout final : public ImageSource {
  public:
   static Result<Layout> open(const std::filesystem::path& directory);
-  /// "oci-archive": a layout packed into an uncompressed tar.
+  /// "oci-archive": a layout packed into a tar, which may be compressed.
   static Result<Layout> open_archive(const std::filesystem::path& archive);
 
   /// One that lies somewhere else, such as in a folder of an archive.
