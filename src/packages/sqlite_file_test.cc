@@ -209,6 +209,24 @@ TEST(SqliteFile, RefusesWhatIsNotOne) {
   }
 }
 
+TEST(SqliteFile, RefusesCellsThatOverlap) {
+  DatabaseBuilder database(512);
+  database.run("CREATE TABLE t (id INTEGER PRIMARY KEY, blob BLOB)");
+  database.insert("t", 1, pattern(400, 1));
+  std::string bytes = database.bytes();
+  // A second cell, row 2, inside the blob of the first: its record reaches as far as the first one does.
+  const std::size_t leaf = 512;
+  ASSERT_EQ(bytes[leaf], 13);
+  const std::size_t second = 512 - 300;
+  bytes.replace(leaf + 3, 2, big_endian_bytes(2, 2));
+  bytes.replace(leaf + 10, 2, big_endian_bytes(second, 2));
+  // 296 bytes as a varint, row 2, then a record of a null and a blob of 292 bytes.
+  bytes.replace(leaf + second, 7, std::string_view("\x82\x28\x02\x04\x00\x84\x54", 7));
+  const auto read = read_blobs(bytes);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().to_string().find("cells of page 2 overlap"), std::string::npos) << read.error().to_string();
+}
+
 TEST(SqliteFile, AnErrorOfTheCallerEndsTheWalk) {
   const std::string bytes = small_database();
   const auto file = SqliteFile::open(bytes);
