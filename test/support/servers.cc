@@ -68,6 +68,8 @@ Result<path> judge_programs() {
       {"crane", "ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3", "judge-render"});
 }
 
+Result<path> os_image_programs() { return family_programs("rust", "STRAKE_TEST_SERVERS_RUST", {"oxt"}); }
+
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)
     : options_(options), programs_(std::move(programs)), directory_(std::make_unique<TempDir>()) {}
 

@@ -34,6 +34,9 @@ Result<std::filesystem::path> kube_programs();
 /// translations), judge-render (merge and rendered names) and crane, which judge what we write.
 Result<std::filesystem::path> judge_programs();
 
+/// The folder with oxt, the command line of ostree-ext: it writes and reads OS images as bootc and rpm-ostree do.
+Result<std::filesystem::path> os_image_programs();
+
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
 class KubeCluster {
  public:
