@@ -33,6 +33,7 @@ constexpr VerbGroup kVerbGroups[] = {
     {"mode", "How far Strake may act in a cluster: observe, assist or own."},
     {"bootimage", "The images new machines boot from."},
     {"stream", "Boot image metadata: which image for which platform, architecture, region."},
+    {"os", "Inside an OS image: what it is, its files, what differs between two."},
     {"ignition", "Ignition configs: validate, show, convert, merge."},
 };
 

@@ -24,6 +24,8 @@ extern const CommandSpec kAgentCommand;
 extern const CommandSpec kBootimageCheckCommand;
 extern const CommandSpec kStreamShowCommand;
 extern const CommandSpec kStreamGetCommand;
+extern const CommandSpec kOsLsCommand;
+extern const CommandSpec kOsCatCommand;
 extern const CommandSpec kIgnitionValidateCommand;
 extern const CommandSpec kIgnitionShowCommand;
 extern const CommandSpec kIgnitionConvertCommand;

@@ -32,6 +32,8 @@ constexpr const CommandSpec* kCommands[] = {
     &kBootimageCheckCommand,
     &kStreamShowCommand,
     &kStreamGetCommand,
+    &kOsLsCommand,
+    &kOsCatCommand,
     &kIgnitionValidateCommand,
     &kIgnitionShowCommand,
     &kIgnitionConvertCommand,

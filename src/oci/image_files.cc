@@ -59,8 +59,10 @@ void add_implied_folders(ImageFiles::Files& files) {
   }
 }
 
-Result<LayerIndex> index_of(const ImageSource& source, const Descriptor& layer, BlobCache* cache,
-                            const runtime::Call& call) {
+}  // namespace
+
+Result<LayerIndex> list_layer(const ImageSource& source, const Descriptor& layer, BlobCache* cache,
+                              const runtime::Call& call) {
   if (cache != nullptr) {
     STRAKE_TRY(const auto kept, cache->read_derived(kLayerIndexKind, layer.digest, kMaxIndexFileBytes));
     if (kept) {
@@ -77,8 +79,6 @@ Result<LayerIndex> index_of(const ImageSource& source, const Descriptor& layer, 
   }
   return index;
 }
-
-}  // namespace
 
 Result<ImageFiles> ImageFiles::flatten(const std::vector<LayerIndex>& layers) {
   Tree tree;
@@ -106,7 +106,7 @@ Result<ImageFiles> ImageFiles::read(const ImageSource& source, const Manifest& m
   STRAKE_CHECK_OK(for_each_in_parallel(
       runtime, options.parallel, indexes.size(), call, [&](std::size_t i, const runtime::Call& own) -> Status {
         const Descriptor& layer = manifest.layers[i];
-        STRAKE_TRY_CONTEXT(indexes[i], index_of(source, layer, options.cache, own), "listing layer {} of {} ({})",
+        STRAKE_TRY_CONTEXT(indexes[i], list_layer(source, layer, options.cache, own), "listing layer {} of {} ({})",
                            i + 1, indexes.size(), layer.digest.to_string());
         // diff ids of another algorithm cannot be compared; images with them are not known.
         if (indexes[i]->diff_id == config.diff_ids[i]) return {};

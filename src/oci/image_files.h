@@ -42,6 +42,11 @@ struct FileContent {
 };
 using ContentVisitor = std::function<Status(const FileContent&)>;
 
+/// What is in a layer: from the cache when it is known there, else read once and kept. Whoever uses it compares the
+/// diff id with the image config's.
+Result<LayerIndex> list_layer(const ImageSource& source, const Descriptor& layer, BlobCache* cache,
+                              const runtime::Call& call);
+
 class ImageFiles {
  public:
   using Files = std::map<std::string, ImageFile, std::less<>>;

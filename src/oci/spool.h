@@ -1,5 +1,5 @@
 // Bytes kept until somebody decides that they may be used: the first ones in memory, many of them in a temporary file
-// that has no name, so that nothing is left behind whatever happens. Private to this module.
+// that has no name, so that nothing is left behind whatever happens.
 #pragma once
 
 #include <cstdint>

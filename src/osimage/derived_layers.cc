@@ -1,0 +1,192 @@
+#include "osimage/derived_layers.h"
+
+#include <set>
+
+#include "codec/archive_path.h"
+
+namespace strake::osimage {
+
+namespace {
+
+constexpr std::string_view kRepositoryObjects = "sysroot/ostree/repo/objects/";
+constexpr std::string_view kMarkerPrefix = ".wh.";
+constexpr std::string_view kOpaque = ".wh..wh..opq";
+constexpr std::string_view kAufsPrefix = ".wh..wh.";
+
+std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
+
+bool is_emptied_at_boot(std::string_view toplevel) {
+  return toplevel == "run" || toplevel == "tmp" || toplevel == "proc" || toplevel == "sys" || toplevel == "dev";
+}
+
+bool is_known_toplevel(std::string_view toplevel) {
+  return toplevel == "usr" || toplevel == "etc" || toplevel == "var" || is_emptied_at_boot(toplevel);
+}
+
+/// Where the importer puts it; nullopt: nowhere, and `dropped_as` says under which name it counts.
+std::optional<std::string> deployed_path(const std::string& path, const MergeRules& rules, std::string& dropped_as) {
+  const std::string_view top = first_part(path);
+  if (top == "usr" || top == "var") return path;
+  if (top == "etc") return "usr/" + path;
+  if (is_emptied_at_boot(top)) {
+    if (path == top) return path;
+    dropped_as = std::string(first_part(std::string_view(path).substr(top.size() + 1)));
+    return std::nullopt;
+  }
+  if (rules.any_toplevel && !path.starts_with("sysroot/ostree")) return path;
+  dropped_as = std::string(top);
+  return std::nullopt;
+}
+
+/// "objects/ab/cd....file" below the repository: the checksum.
+std::optional<ostree::Checksum> linked_object(std::string_view target) {
+  if (!target.starts_with(kRepositoryObjects) || !target.ends_with(".file")) return std::nullopt;
+  target.remove_prefix(kRepositoryObjects.size());
+  target.remove_suffix(std::string_view(".file").size());
+  if (target.size() < 3 || target[2] != '/') return std::nullopt;
+  const Result<ostree::Checksum> checksum =
+      ostree::Checksum::from_hex(std::string(target.substr(0, 2)) + std::string(target.substr(3)));
+  return checksum.ok() ? std::optional(*checksum) : std::nullopt;
+}
+
+/// An existing file under another name.
+OsNode copy_of(const OsNode& node) {
+  return {node.type,   node.mode,     node.uid,     node.gid,   node.size, node.link_target,
+          node.xattrs, node.checksum, std::nullopt, node.place, {}};
+}
+
+class LayerMerge {
+ public:
+  LayerMerge(OsTree& tree, std::size_t number, const MergeRules& rules, MergeReport& report)
+      : tree_(tree), number_(number), rules_(rules), report_(report) {}
+
+  Status run(const oci::LayerIndex& layer) {
+    for (const oci::LayerFile& file : layer.files) own_.insert_or_assign(file.tar.path, &file);
+    for (const auto& [path, file] : own_) {
+      if (path != ".") STRAKE_CHECK_OK(sort_in(path, *file).context("entry '{}'", path));
+    }
+    // Markers speak about the layers below, wherever in the archive they stand.
+    for (const std::string& folder : opaque_) {
+      if (OsNode* node = tree_.find(folder); node != nullptr) node->children.clear();
+    }
+    for (const std::string& path : removed_) tree_.erase(path);
+    for (auto& [path, node] : added_) place(path, std::move(node));
+    return {};
+  }
+
+ private:
+  Status sort_in(const std::string& path, const oci::LayerFile& file) {
+    std::string dropped_as;
+    const std::optional<std::string> target = deployed_path(path, rules_, dropped_as);
+    if (!target) {
+      ++report_.dropped[dropped_as];
+      return {};
+    }
+    const std::string_view name = name_of(*target);
+    if (name.starts_with(kMarkerPrefix) && file.tar.type != codec::TarEntryType::kDirectory) {
+      const std::string parent(parent_of(*target));
+      if (name == kOpaque) {
+        opaque_.insert(parent);
+      } else if (!name.starts_with(kAufsPrefix)) {
+        removed_.insert(join_path(parent, name.substr(kMarkerPrefix.size())));
+      }
+      return {};
+    }
+    STRAKE_TRY(OsNode node, node_of(file));
+    added_.emplace(*target, std::move(node));
+    return {};
+  }
+
+  Result<OsNode> node_of(const oci::LayerFile& file) const {
+    if (file.tar.type != codec::TarEntryType::kHardLink) {
+      return node_from_tar(file.tar, {number_, file.tar_offset});
+    }
+    STRAKE_TRY(const std::string target, codec::clean_archive_path(file.tar.link_target));
+    if (const auto own = own_.find(target); own != own_.end()) {
+      const oci::LayerFile& linked = *own->second;
+      if (linked.tar.type == codec::TarEntryType::kFile || linked.tar.type == codec::TarEntryType::kSymlink) {
+        return node_from_tar(linked.tar, {number_, linked.tar_offset});
+      }
+    } else if (const std::optional<ostree::Checksum> object = linked_object(target)) {
+      OsNode node;
+      node.type = NodeType::kFileOrSymlink;
+      node.checksum = object;
+      return node;
+    } else {
+      std::string dropped_as;
+      const std::optional<std::string> below = deployed_path(target, rules_, dropped_as);
+      const OsNode* found = below ? tree_.find(*below) : nullptr;
+      if (found != nullptr && !found->is_directory()) return copy_of(*found);
+    }
+    return error(Code::kCorrupt, "it is a hard link to '{}', which is no file of this layer or those below", target);
+  }
+
+  void place(const std::string& path, OsNode node) {
+    OsNode* const found = tree_.find(path);
+    if (node.is_directory() && found != nullptr && found->is_directory()) {
+      if (!opaque_.contains(path)) return;
+      node.children = std::move(found->children);
+    }
+    tree_.put(path, std::move(node));
+  }
+
+  OsTree& tree_;
+  std::size_t number_;
+  const MergeRules& rules_;
+  MergeReport& report_;
+  std::map<std::string, const oci::LayerFile*> own_;  ///< the last entry of a name wins
+  std::set<std::string> opaque_;
+  std::set<std::string> removed_;
+  std::map<std::string, OsNode> added_;
+};
+
+void forget_folder_checksums(OsNode& node) {
+  node.checksum.reset();
+  node.meta_checksum.reset();
+  for (const auto& [name, child] : node.children) {
+    if (child->is_directory()) forget_folder_checksums(*child);
+  }
+}
+
+}  // namespace
+
+bool has_other_toplevels(const oci::LayerIndex& layer) {
+  for (const oci::LayerFile& file : layer.files) {
+    const std::string_view top = first_part(file.tar.path);
+    if (top != "." && top != "sysroot" && !is_known_toplevel(top)) return true;
+  }
+  return false;
+}
+
+Status merge_layer(OsTree& tree, const oci::LayerIndex& layer, std::size_t number, const MergeRules& rules,
+                   MergeReport& report) {
+  return LayerMerge(tree, number, rules, report).run(layer);
+}
+
+void finish_merge(OsTree& tree) {
+  for (const std::string_view path : {"usr/etc/hostname", "usr/etc/resolv.conf"}) {
+    const OsNode* node = tree.find(path);
+    if (node != nullptr && node->type == NodeType::kFile && node->place && node->size == 0) tree.erase(path);
+  }
+  forget_folder_checksums(tree.root());
+}
+
+bool keeps_any_toplevel(std::string_view text) {
+  std::string section;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string line;
+    for (const char c : text.substr(0, end)) {
+      if (c != ' ' && c != '\t' && c != '\r') line += c;
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.starts_with('[')) section = line;
+    const std::string_view value = std::string_view(line).substr(line.find('=') + 1);
+    const bool yes = value == "true" || value == "yes" || value == "1" || value == "signed" || value == "verity";
+    if (yes && section == "[composefs]" && line.starts_with("enabled=")) return true;
+    if (yes && section == "[root]" && line.starts_with("transient=")) return true;
+  }
+  return false;
+}
+
+}  // namespace strake::osimage

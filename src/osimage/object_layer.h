@@ -1,0 +1,48 @@
+// Layers that carry ostree objects: those of an ostree-native image (sysroot/ostree/repo, files beside their
+// attributes) and that of the older machine-os-content (srv/repo, an archive repository). Streamed once; metadata
+// objects are kept whole, of files only what `ls -l` shows.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "oci/blob_cache.h"
+#include "ostree/objects.h"
+
+namespace strake::osimage {
+
+inline constexpr std::size_t kMaxLayerObjects = 1'000'000;
+/// Of metadata objects and attributes of one layer.
+inline constexpr std::uint64_t kMaxLayerObjectBytes = 512u << 20;
+
+enum class ObjectLayerForm { kNative, kArchiveRepository };
+
+struct ObjectLayer {
+  codec::Digest diff_id;  ///< of the uncompressed layer
+  std::map<std::pair<ostree::ObjectType, ostree::Checksum>, std::string> metadata;
+  std::map<ostree::Checksum, ostree::FileInfo> files;
+  /// "refs/heads/NAME" and "config" of an archive repository.
+  std::map<std::string, std::string> texts;
+};
+
+/// Where the content of a file goes; nullptr: nowhere.
+using OpenObjectSink = std::function<Result<codec::Sink*>(const ostree::Checksum&, const ostree::FileInfo&)>;
+
+/// Reads the layer to its end; the result, and what the sinks got, counts only on success. Every metadata object is
+/// compared with its name, and so is every file of a native layer and every file that goes to a sink: those of an
+/// archive repository would have to be decompressed for it, and the digest of the layer covers them.
+Result<ObjectLayer> read_object_layer(const oci::ImageSource& source, const oci::Descriptor& layer,
+                                      ObjectLayerForm form, const OpenObjectSink& open, const runtime::Call& call);
+
+/// The content alone, of a layer whose objects are known; stops hashing files nobody asks for.
+Status copy_layer_objects(const oci::ImageSource& source, const oci::Descriptor& layer, ObjectLayerForm form,
+                          const OpenObjectSink& open, const runtime::Call& call);
+
+/// The form for the cache.
+Result<std::string> encode_object_layer(const ObjectLayer& layer);
+Result<ObjectLayer> decode_object_layer(std::string_view bytes);
+
+}  // namespace strake::osimage

@@ -1,0 +1,263 @@
+// How an OsImage is opened: which form it has, and the checks that make its tree believable.
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "oci/image_files.h"
+#include "osimage/os_image.h"
+
+namespace strake::osimage {
+
+namespace {
+
+constexpr std::string_view kFinalLayerLabel = "ostree.final-diffid";
+constexpr std::string_view kCommitLabel = "ostree.commit";
+constexpr std::string_view kMachineOsContentLabel = "com.coreos.ostree-commit";
+constexpr std::string_view kPrepareRootConf = "usr/lib/ostree/prepare-root.conf";
+constexpr std::size_t kMaxPrepareRootBytes = 64 * 1024;
+constexpr std::string_view kArchiveRepositoryConfig = "srv/repo/config";
+
+const std::string* find_label(const std::map<std::string, std::string>& labels, std::string_view name) {
+  const auto found = labels.find(std::string(name));
+  return found == labels.end() ? nullptr : &found->second;
+}
+
+Result<ostree::Checksum> label_checksum(const std::string& value, std::string_view label) {
+  return ostree::Checksum::from_hex(value).context("label {}", label);
+}
+
+/// Which layers carry the commit: those up to the one that the label names. What the ostree importer takes for granted
+/// about labels and digests is required here.
+Result<std::size_t> count_commit_layers(const oci::Manifest& manifest, const oci::ImageConfig& config) {
+  const std::string& label = *find_label(config.labels, kFinalLayerLabel);
+  STRAKE_TRY_CONTEXT(const codec::Digest final_layer, codec::Digest::parse(label), "label {}", kFinalLayerLabel);
+  const auto& ids = config.diff_ids;
+  if (const auto times = std::ranges::count(ids, final_layer); times != 1) {
+    return error(Code::kCorrupt, "label {} says {}, which {} of the image's layers", kFinalLayerLabel, label,
+                 times == 0 ? "is none" : "are several");
+  }
+  if (std::ranges::count(ids, ids.front()) != 1) {
+    return error(Code::kCorrupt, "the commit layer {} is in the image more than once", ids.front().to_string());
+  }
+  for (const std::string_view name : {kCommitLabel, kFinalLayerLabel}) {
+    const std::string* own = find_label(config.labels, name);
+    const std::string* annotation = find_label(manifest.annotations, name);
+    if (own == nullptr) return error(Code::kCorrupt, "the image has label {} but no label {}", kFinalLayerLabel, name);
+    if (annotation != nullptr && *annotation != *own) {
+      return error(Code::kCorrupt, "label {} says {}, the manifest's annotation of that name {}", name, *own,
+                   *annotation);
+    }
+  }
+  return static_cast<std::size_t>(std::ranges::find(ids, final_layer) - ids.begin()) + 1;
+}
+
+Status fill_tree(OsTree& tree, const ObjectStore& objects, const ostree::Commit& commit) {
+  return ostree::walk_tree(objects, commit, [&](const ostree::TreeEntry& entry) -> Status {
+    OsNode node;
+    node.checksum = entry.checksum;
+    if (entry.meta == nullptr) {
+      node.type = NodeType::kFileOrSymlink;
+    } else {
+      node.mode = entry.meta->mode & 07777;
+      node.uid = entry.meta->uid;
+      node.gid = entry.meta->gid;
+      node.xattrs = entry.meta->xattrs;
+      node.meta_checksum = *entry.meta_checksum;
+    }
+    tree.put(entry.path, std::move(node));
+    return {};
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(Form form) {
+  switch (form) {
+    case Form::kPlain: return "plain";
+    case Form::kOstreeNative: return "ostree-native";
+    case Form::kMachineOsContent: return "machine-os-content";
+    case Form::kOstreeRepository: return "ostree";
+  }
+  return "unknown";
+}
+
+/// The steps of opening, which share what was read so far.
+class ImageOpener {
+ public:
+  ImageOpener(const oci::ImageSource& source, const OpenOptions& options, runtime::Runtime& runtime,
+              const runtime::Call& call)
+      : source_(source), options_(options), runtime_(runtime), call_(call), image_(new OsImage()) {}
+
+  static Result<std::unique_ptr<OsImage>> open_commit(std::unique_ptr<OsImage> image, const ostree::Checksum& commit) {
+    ImageFacts& facts = image->facts_;
+    facts.commit_checksum = commit;
+    STRAKE_TRY(facts.commit, ostree::read_commit(*image->objects_, commit));
+    STRAKE_CHECK_OK(fill_tree(image->tree_, *image->objects_, *facts.commit).context("commit {}", commit.hex()));
+    return image;
+  }
+
+  static Result<std::unique_ptr<OsImage>> open_repository(const std::filesystem::path& directory,
+                                                          std::string_view name) {
+    STRAKE_TRY(ostree::Repository repository, ostree::Repository::open(directory));
+    STRAKE_TRY(const ostree::Checksum commit, repository.resolve(name));
+    std::unique_ptr<OsImage> image(new OsImage());
+    image->facts_.form = Form::kOstreeRepository;
+    image->objects_ = std::make_unique<RepositoryObjects>(std::move(repository));
+    return open_commit(std::move(image), commit).context("ostree repository {}", directory.string());
+  }
+
+  Result<std::unique_ptr<OsImage>> open(std::string_view reference) {
+    STRAKE_TRY(const oci::Descriptor descriptor, source_.resolve(reference, options_.platform, call_));
+    STRAKE_TRY(image_->manifest_, source_.read_manifest(descriptor, call_));
+    STRAKE_TRY(config_, source_.read_config(manifest(), call_));
+    if (manifest().layers.empty()) return error(Code::kInvalidArgument, "the image has no layers");
+    image_->source_ = &source_;
+    image_->cache_ = options_.cache;
+    ImageFacts& facts = image_->facts_;
+    facts.digest = descriptor.digest;
+    facts.platform = config_->platform;
+    facts.labels = config_->labels;
+    facts.layers = manifest().layers.size();
+    for (const oci::Descriptor& layer : manifest().layers) facts.layer_bytes += layer.size;
+    if (find_label(facts.labels, kFinalLayerLabel) != nullptr) return open_native();
+    if (find_label(facts.labels, kMachineOsContentLabel) != nullptr) return open_machine_os_content();
+    return open_plain();
+  }
+
+ private:
+  const oci::Manifest& manifest() const { return *image_->manifest_; }
+
+  std::vector<LayerPromise> promises(std::size_t count) const {
+    std::vector<LayerPromise> layers;
+    for (std::size_t i = 0; i < count; ++i) layers.push_back({i, manifest().layers[i], config_->diff_ids[i]});
+    return layers;
+  }
+
+  std::unique_ptr<LayerObjects> layer_objects(ObjectLayerForm form, std::size_t count) const {
+    return std::make_unique<LayerObjects>(LayerObjects::Origin{source_, options_.cache, runtime_}, form,
+                                          promises(count), manifest().layers.size());
+  }
+
+  Result<std::unique_ptr<OsImage>> open_native() {
+    image_->facts_.form = Form::kOstreeNative;
+    STRAKE_TRY(const std::size_t commit_layers, count_commit_layers(manifest(), *config_));
+    STRAKE_TRY(const ostree::Checksum promised,
+               label_checksum(*find_label(config_->labels, kCommitLabel), kCommitLabel));
+    std::unique_ptr<LayerObjects> objects = layer_objects(ObjectLayerForm::kNative, commit_layers);
+    STRAKE_CHECK_OK(objects->load_metadata_layers(1, call_));
+    const std::vector<ostree::Checksum> commits = objects->commits();
+    if (commits.size() != 1 || commits.front() != promised) {
+      std::vector<std::string> names;
+      for (const ostree::Checksum& commit : commits) names.push_back(commit.hex());
+      return error(Code::kCorrupt, "label {} says {}, but the commit layer holds {}", kCommitLabel, promised.hex(),
+                   names.empty() ? "no commit" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    image_->objects_ = std::move(objects);
+    STRAKE_TRY(image_, open_commit(std::move(image_), promised));
+    image_->facts_.derived_layers = manifest().layers.size() - commit_layers;
+    if (!options_.base_only) STRAKE_CHECK_OK(merge_derived(commit_layers));
+    return std::move(image_);
+  }
+
+  Status merge_derived(std::size_t first) {
+    const std::vector<LayerPromise> layers = promises(manifest().layers.size());
+    if (first == layers.size()) return {};
+    std::vector<oci::LayerIndex> indexes;
+    bool depends_on_root = false;
+    for (std::size_t i = first; i < layers.size(); ++i) {
+      const std::string name = layer_name(layers[i], layers.size());
+      STRAKE_TRY_CONTEXT(oci::LayerIndex index, oci::list_layer(source_, layers[i].descriptor, options_.cache, call_),
+                         "listing {}", name);
+      if (index.diff_id != layers[i].diff_id) {
+        return error(Code::kCorrupt, "{} unpacks to {}, but the image config says {}", name, index.diff_id.to_string(),
+                     layers[i].diff_id.to_string());
+      }
+      depends_on_root = depends_on_root || has_other_toplevels(index);
+      indexes.push_back(std::move(index));
+    }
+    MergeRules rules;
+    if (depends_on_root && image_->tree_.find(kPrepareRootConf) != nullptr) {
+      STRAKE_TRY(const std::string conf, image_->read_file(std::string(kPrepareRootConf), kMaxPrepareRootBytes, call_));
+      rules.any_toplevel = keeps_any_toplevel(conf);
+    }
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+      STRAKE_CHECK_OK(merge_layer(image_->tree_, indexes[i], first + i, rules, image_->facts_.merge)
+                          .context("merging {}", layer_name(layers[first + i], layers.size())));
+    }
+    finish_merge(image_->tree_);
+    return {};
+  }
+
+  Result<std::unique_ptr<OsImage>> open_machine_os_content() {
+    image_->facts_.form = Form::kMachineOsContent;
+    std::unique_ptr<LayerObjects> objects =
+        layer_objects(ObjectLayerForm::kArchiveRepository, manifest().layers.size());
+    STRAKE_CHECK_OK(objects->load_metadata_layers(manifest().layers.size(), call_));
+    STRAKE_TRY(const ostree::Checksum commit, machine_os_content_commit(*objects));
+    image_->objects_ = std::move(objects);
+    return open_commit(std::move(image_), commit);
+  }
+
+  /// The label's; without one the only ref's, else the only commit.
+  Result<ostree::Checksum> machine_os_content_commit(const LayerObjects& objects) const {
+    const std::map<std::string, std::string> texts = objects.texts();
+    const auto config = texts.find("config");
+    if (config == texts.end()) {
+      return error(Code::kCorrupt, "the image has label {}, but no ostree repository at /srv/repo",
+                   kMachineOsContentLabel);
+    }
+    STRAKE_TRY_CONTEXT(const ostree::RepositoryMode mode, ostree::parse_repository_config(config->second), "/{}",
+                       kArchiveRepositoryConfig);
+    if (mode != ostree::RepositoryMode::kArchive) {
+      return error(Code::kUnsupported, "/srv/repo is of mode {}, expected archive", ostree::to_string(mode));
+    }
+    const std::vector<ostree::Checksum> commits = objects.commits();
+    if (const std::string* label = find_label(config_->labels, kMachineOsContentLabel)) {
+      STRAKE_TRY(const ostree::Checksum promised, label_checksum(*label, kMachineOsContentLabel));
+      if (std::ranges::find(commits, promised) != commits.end()) return promised;
+      return error(Code::kCorrupt, "label {} says {}, but the repository has no such commit", kMachineOsContentLabel,
+                   promised.hex());
+    }
+    if (commits.size() == 1) return commits.front();
+    return error(Code::kCorrupt, "/srv/repo holds {} commits, and no label {} says which one is meant", commits.size(),
+                 kMachineOsContentLabel);
+  }
+
+  Result<std::unique_ptr<OsImage>> open_plain() {
+    STRAKE_TRY(const oci::ImageFiles files,
+               oci::ImageFiles::read(source_, manifest(), {.cache = options_.cache}, runtime_, call_));
+    // An image without labels may still be one of the older form.
+    if (files.find(kArchiveRepositoryConfig) != nullptr && files.find("usr/lib") == nullptr) {
+      return open_machine_os_content();
+    }
+    for (const auto& [path, file] : files.files()) {
+      OsNode node = node_from_tar(file.tar, {file.layer, file.tar_offset});
+      // Entries are sorted, yet "a-b" stands between "a" and "a/b": a folder may have content by now.
+      if (OsNode* known = image_->tree_.find(path); known != nullptr && node.is_directory()) {
+        node.children = std::move(known->children);
+      }
+      image_->tree_.put(path, std::move(node));
+    }
+    return std::move(image_);
+  }
+
+  const oci::ImageSource& source_;
+  const OpenOptions& options_;
+  runtime::Runtime& runtime_;
+  const runtime::Call& call_;
+  std::unique_ptr<OsImage> image_;
+  std::optional<oci::ImageConfig> config_;
+};
+
+Result<std::unique_ptr<OsImage>> OsImage::open(const oci::ImageSource& source, std::string_view reference,
+                                               const OpenOptions& options, runtime::Runtime& runtime,
+                                               const runtime::Call& call) {
+  return ImageOpener(source, options, runtime, call).open(reference);
+}
+
+Result<std::unique_ptr<OsImage>> OsImage::open_repository(const std::filesystem::path& directory,
+                                                          std::string_view commit) {
+  return ImageOpener::open_repository(directory, commit);
+}
+
+}  // namespace strake::osimage

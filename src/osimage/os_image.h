@@ -1,0 +1,105 @@
+// OsImage: what is inside an image of an operating system, whatever its form, without unpacking it.
+//
+//   plain           a container image with a file tree (bootc's own form)
+//   ostree-native   a container image whose first layers carry an ostree commit; layers above are merged as the ostree
+//                   importer deploys them
+//   machine-os-content   the older container image with an archive repository at /srv/repo
+//   ostree          a commit of a repository on disk
+//
+// Names come first and cheap; what files are, and their content, is read when asked for, from the layers that hold it.
+// Nothing is believed before its digest or checksum was computed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oci/image_source.h"
+#include "osimage/derived_layers.h"
+#include "osimage/object_store.h"
+#include "osimage/os_tree.h"
+
+namespace strake::osimage {
+
+enum class Form { kPlain, kOstreeNative, kMachineOsContent, kOstreeRepository };
+
+std::string_view to_string(Form form);
+
+struct OpenOptions {
+  oci::BlobCache* cache = nullptr;  ///< nullptr: nothing is written anywhere
+  oci::Platform platform = {};
+  bool base_only = false;  ///< of an ostree-native image: the commit without the layers above it
+};
+
+struct ImageFacts {
+  Form form = Form::kPlain;
+  std::optional<codec::Digest> digest{};  ///< of the image manifest
+  std::optional<oci::Platform> platform{};
+  std::map<std::string, std::string> labels{};
+  std::size_t layers = 0;
+  std::size_t derived_layers = 0;  ///< of an ostree-native image: those above the commit
+  std::uint64_t layer_bytes = 0;   ///< compressed, of all layers
+  std::optional<ostree::Checksum> commit_checksum{};
+  std::optional<ostree::Commit> commit{};
+  MergeReport merge{};
+};
+
+class OsImage {
+ public:
+  /// `source` and `runtime` must outlive the image.
+  static Result<std::unique_ptr<OsImage>> open(const oci::ImageSource& source, std::string_view reference,
+                                               const OpenOptions& options, runtime::Runtime& runtime,
+                                               const runtime::Call& call);
+  /// `commit`: a ref or a checksum; "" is the only ref.
+  static Result<std::unique_ptr<OsImage>> open_repository(const std::filesystem::path& directory,
+                                                          std::string_view commit);
+
+  const ImageFacts& facts() const { return facts_; }
+  const OsTree& tree() const { return tree_; }
+
+  /// Completes the type, mode, owner, size, target and attributes of every entry.
+  Status load_details(const runtime::Call& call);
+  /// The same for some of them, by clean path.
+  Status load_details(const std::vector<std::string>& paths, const runtime::Call& call);
+
+  struct Found {
+    std::string path;  ///< clean; the root is ""
+    const OsNode* node = nullptr;
+  };
+  enum class LastLink { kFollow, kKeep };
+  /// Where a path leads. Links are followed inside the tree alone, as after chroot. Where the tree has no /etc but a
+  /// /usr/etc, /etc is another name for that. kNotFound names the folder that does exist and what is in it.
+  Result<Found> resolve(std::string_view path, LastLink last, const runtime::Call& call);
+
+  /// Asked once for each content that comes; it may be that of several files. nullptr: not wanted after all.
+  using OpenSink = std::function<Result<codec::Sink*>(const std::vector<std::string>& paths)>;
+  /// The content of regular files by clean path, each layer read at most once. What the sinks got counts only on
+  /// success.
+  Status copy_files(const std::vector<std::string>& paths, const OpenSink& open, const runtime::Call& call);
+  /// One whole file.
+  Result<std::string> read_file(const std::string& path, std::size_t max_bytes, const runtime::Call& call);
+
+ private:
+  OsImage() = default;
+  friend class ImageOpener;
+
+  Status load_nodes(const std::vector<OsNode*>& nodes, const runtime::Call& call);
+  Status copy_placed(const std::map<LayerPlace, std::vector<std::string>>& wanted, const OpenSink& open,
+                     const runtime::Call& call);
+  Error not_found(std::string_view asked, std::string_view folder, std::string_view missing) const;
+
+  ImageFacts facts_;
+  OsTree tree_;
+  std::unique_ptr<ObjectStore> objects_;  ///< nullptr: a plain image
+  // Of images:
+  const oci::ImageSource* source_ = nullptr;
+  oci::BlobCache* cache_ = nullptr;
+  std::optional<oci::Manifest> manifest_;
+};
+
+}  // namespace strake::osimage
