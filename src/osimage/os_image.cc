@@ -131,15 +131,24 @@ Status OsImage::load_details(const std::vector<std::string>& paths, const runtim
 }
 
 Status OsImage::copy_files(const std::vector<std::string>& paths, const OpenSink& open, const runtime::Call& call) {
+  STRAKE_TRY(const std::vector<std::string> links, copy_files_except_links(paths, open, call));
+  if (links.empty()) return {};
+  return error(Code::kInvalidArgument, "/{} is a symbolic link, not a file", links.front());
+}
+
+Result<std::vector<std::string>> OsImage::copy_files_except_links(const std::vector<std::string>& paths,
+                                                                  const OpenSink& open, const runtime::Call& call) {
+  std::vector<std::string> links;
   std::map<ostree::Checksum, std::vector<std::string>> objects;
   std::map<LayerPlace, std::vector<std::string>> placed;
   for (const std::string& path : paths) {
     const OsNode* node = tree_.find(path);
     if (node == nullptr) return not_found(path, parent_of(path), name_of(path));
-    if (node->type != NodeType::kFile && node->type != NodeType::kFileOrSymlink) {
+    if (node->type == NodeType::kSymlink) {
+      links.push_back(path);
+    } else if (node->type != NodeType::kFile && node->type != NodeType::kFileOrSymlink) {
       return error(Code::kInvalidArgument, "/{} is a {}, not a file", path, to_string(node->type));
-    }
-    if (node->place) {
+    } else if (node->place) {
       placed[*node->place].push_back(path);
     } else {
       objects[*node->checksum].push_back(path);
@@ -151,14 +160,15 @@ Status OsImage::copy_files(const std::vector<std::string>& paths, const OpenSink
     const OpenObjectSink open_object = [&](const ostree::Checksum& checksum,
                                            const ostree::FileInfo& info) -> Result<codec::Sink*> {
       const std::vector<std::string>& sharing = objects.at(checksum);
-      if (info.is_symlink()) {
-        return error(Code::kInvalidArgument, "/{} is a symbolic link, not a file", sharing.front());
-      }
-      return open(sharing);
+      for (const std::string& path : sharing) apply_file_info(*tree_.find(path), info);
+      if (!info.is_symlink()) return open(sharing);
+      links.insert(links.end(), sharing.begin(), sharing.end());
+      return static_cast<codec::Sink*>(nullptr);
     };
     STRAKE_CHECK_OK(objects_->copy_files(std::move(wanted), open_object, call));
   }
-  return copy_placed(placed, open, call);
+  STRAKE_CHECK_OK(copy_placed(placed, open, call));
+  return links;
 }
 
 Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>& wanted, const OpenSink& open,
@@ -195,6 +205,11 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
     }
   }
   return {};
+}
+
+std::optional<std::pair<codec::Digest, std::uint64_t>> OsImage::content_place(const OsNode& node) const {
+  if (!node.place) return std::nullopt;
+  return std::pair(manifest_->layers[node.place->layer].digest, node.place->tar_offset);
 }
 
 Result<std::string> OsImage::read_file(const std::string& path, std::size_t max_bytes, const runtime::Call& call) {

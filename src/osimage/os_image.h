@@ -81,6 +81,12 @@ class OsImage {
   /// The content of regular files by clean path, each layer read at most once. What the sinks got counts only on
   /// success.
   Status copy_files(const std::vector<std::string>& paths, const OpenSink& open, const runtime::Call& call);
+  /// The same without knowing yet which of them are files: returns those that turned out to be symbolic links.
+  Result<std::vector<std::string>> copy_files_except_links(const std::vector<std::string>& paths, const OpenSink& open,
+                                                           const runtime::Call& call);
+  /// What tells content apart without reading it: same layer and offset, same content. nullopt: of an ostree object, or
+  /// no file.
+  std::optional<std::pair<codec::Digest, std::uint64_t>> content_place(const OsNode& node) const;
   /// One whole file.
   Result<std::string> read_file(const std::string& path, std::size_t max_bytes, const runtime::Call& call);
 
