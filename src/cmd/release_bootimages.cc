@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "base/text_table.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
@@ -15,6 +17,8 @@ constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"arch", "NAME", "only for x86_64, aarch64, ppc64le or s390x; default: all"},
     {"platform", "NAME", "only for aws, metal, vmware, ..."},
     {"stream", "NAME", "only of this stream, where there are several (rhel-9, rhel-10)"},
+    {"format", "NAME", "only of this format: iso, ova, qcow2.gz, ..."},
+    {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256"},
     {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text"}};
 constexpr auto kReleaseBootimagesOptions = join_options(kReleaseBootimagesOwnOptions, kImageOptions);
 
@@ -49,7 +53,7 @@ json::Value artifact_json(const ListedArtifact& listed) {
 /// The streams asked for, narrowed to architecture and platform.
 Result<release::StreamSet> chosen_streams(const release::StreamSet& all, const Invocation& invocation) {
   const release::StreamQuery query{release::rpm_architecture(invocation.value("arch")), invocation.value("platform"),
-                                   "", ""};
+                                   "", invocation.value("format")};
   const std::string& name = invocation.value("stream");
   release::StreamSet chosen;
   if (!name.empty()) {
@@ -65,6 +69,23 @@ Result<release::StreamSet> chosen_streams(const release::StreamSet& all, const I
     chosen.by_name.emplace(key, std::move(narrowed));
   }
   return chosen;
+}
+
+Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
+                const std::vector<ListedArtifact>& listed) {
+  STRAKE_TRY(const release::ArtifactDownloads downloads,
+             release::ArtifactDownloads::create(download_client(invocation)));
+  const std::filesystem::path folder = invocation.value("download");
+  for (const auto& [artifact, beside] : listed) {
+    STRAKE_TRY_CONTEXT(const release::DownloadOutcome outcome,
+                       release::download_artifact(place, downloads, artifact, folder, access.runtime(), access.call()),
+                       "{} ({})", artifact.label(), artifact.location);
+    const std::string_view origin = outcome == release::DownloadOutcome::kPresent       ? "was there"
+                                    : outcome == release::DownloadOutcome::kFromRelease ? "from beside the release"
+                                                                                        : artifact.location;
+    print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(), origin));
+  }
+  return {};
 }
 
 std::string artifact_table(const std::vector<ListedArtifact>& listed) {
@@ -100,6 +121,10 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
     return kExitOk;
   }
   STRAKE_TRY(const std::vector<ListedArtifact> listed, list_artifacts(*chosen, *place, access->call()));
+  if (!invocation.value("download").empty()) {
+    STRAKE_CHECK_OK(download(invocation, *access, *place, listed));
+    return kExitOk;
+  }
   if (output == "json") {
     json::Array items;
     for (const ListedArtifact& each : listed) items.push_back(artifact_json(each));
@@ -125,6 +150,7 @@ const CommandSpec kReleaseBootimagesCommand{
     "`openshift-install coreos\n"
     "print-stream-json` does.\n\n"
     "  strake release bootimages registry.example.com/ocp/release:4.21.0-x86_64 --platform metal\n"
+    "  strake release bootimages ./mirror.tar --arch x86_64 --platform vmware --download .\n"
     "  strake release bootimages ./release -o stream | jq .architectures.x86_64.artifacts.vmware\n\n"
     "Exit codes: 0 listed, 3 the release has no such metadata, stream, architecture or platform (the message names "
     "what exists), 1 error.",

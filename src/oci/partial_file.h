@@ -1,4 +1,4 @@
-// A blob on its way to its file: fetched into a partial file, checked, renamed. Private to this module.
+// A blob on its way to its file: fetched into a partial file, checked, renamed.
 //
 // The partial file is locked by whoever fills it, across processes. A fetch that died leaves it behind, and the next
 // one goes on where it ended; its bytes are hashed again first.

@@ -212,7 +212,10 @@ class LayerScan {
 Result<codec::Digest> scan_layer(LayerScan& scan, const oci::ImageSource& source, const oci::Descriptor& layer,
                                  const runtime::Call& call) {
   std::optional<codec::Digest> diff_id;
+  bool begun = false;
   const auto read = [&](codec::Source& tar) -> Status {
+    if (begun) return wrong_first_place();
+    begun = true;
     codec::HashingSource hashed(tar);
     const oci::LayerVisitor visit = [&](const oci::LayerEntry& entry) -> Result<oci::AfterEntry> {
       STRAKE_CHECK_OK(scan.add(entry));

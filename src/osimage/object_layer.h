@@ -14,6 +14,11 @@
 
 namespace strake::osimage {
 
+/// The sinks have taken content that turned out to be wrong, and cannot take it again.
+inline Error wrong_first_place() {
+  return error(Code::kCorrupt, "the first place asked for the layer delivered other bytes; leave it out and try again");
+}
+
 inline constexpr std::size_t kMaxLayerObjects = 1'000'000;
 /// Of metadata objects and attributes of one layer.
 inline constexpr std::uint64_t kMaxLayerObjectBytes = 512u << 20;

@@ -189,8 +189,14 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
       return ++found == expected ? oci::AfterEntry::kEnough : oci::AfterEntry::kGoOn;
     };
     const oci::Descriptor& descriptor = manifest_->layers[layer];
+    bool begun = false;
+    const auto show = [&](codec::Source& tar) -> Status {
+      if (begun) return wrong_first_place();
+      begun = true;
+      return oci::visit_tar(tar, pick);
+    };
     const auto read = [&, layer = layer](const oci::ImageSource& source) {
-      return oci::visit_layer(source, descriptor, pick, call)
+      return oci::read_layer(source, descriptor, show, call)
           .context("reading {}", layer_name({layer, descriptor, descriptor.digest}, manifest_->layers.size()));
     };
     if (cache_ != nullptr && cache_->has(descriptor)) {

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "oci/blob_pipe.h"
+#include "oci/partial_file.h"
 #include "release/artifact_image.h"
 #include "release/url_reader.h"
 
@@ -72,6 +73,17 @@ Status stream_file(const std::filesystem::path& path, std::uint64_t offset, cons
     if (got == 0) return {};
     STRAKE_CHECK_OK(on_data({reinterpret_cast<const char*>(buffer.data()), got}));
   }
+}
+
+Result<codec::Digest> hash_file(const std::filesystem::path& path, codec::Digest::Algorithm algorithm,
+                                const std::stop_token& stop) {
+  codec::Hasher hasher(algorithm);
+  const auto update = [&](std::string_view data) -> Status {
+    hasher.update(data);
+    return {};
+  };
+  STRAKE_CHECK_OK(stream_file(path, 0, update, stop));
+  return std::move(hasher).finish();
 }
 
 Error refused(std::string_view url, int status) {
@@ -183,6 +195,41 @@ Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& a
   if (found == artifact.digest) return {};
   return error(Code::kCorrupt, "{} has SHA-256 {}, the release says {}", artifact.location, found.hex(),
                artifact.digest.hex());
+}
+
+Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
+                                          const BootArtifact& artifact, const std::filesystem::path& folder,
+                                          runtime::Runtime& runtime, const runtime::Call& call) {
+  // The name comes from a URL: nothing in it may lead out of the folder.
+  if (artifact.file_name.empty() || artifact.file_name.starts_with('.') ||
+      artifact.file_name.find('/') != std::string::npos) {
+    return error(Code::kInvalidArgument, "'{}' is no name for a file", artifact.location);
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return errno_error(failure.value(), folder.string());
+  const oci::BlobFilePaths paths{folder / fmt::format(".{}.partial", artifact.digest.hex()),
+                                 folder / artifact.file_name};
+  if (std::filesystem::exists(paths.complete, failure)) {
+    STRAKE_TRY(const codec::Digest found, hash_file(paths.complete, artifact.digest.algorithm(), call.stop));
+    if (found == artifact.digest) return DownloadOutcome::kPresent;
+    std::filesystem::remove(paths.complete, failure);
+    if (failure) return errno_error(failure.value(), paths.complete.string());
+  }
+  const Result<PlacedArtifact> beside = find_artifact(place, artifact, call);
+  if (!beside.ok() && beside.error().code() != Code::kNotFound) return beside.error();
+  oci::Descriptor file{std::string(kBootArtifactType), artifact.digest, 0};
+  if (beside.ok()) {
+    file.size = beside->file.size;
+  } else {
+    STRAKE_TRY(file.size, downloads.size(artifact.location, call));
+  }
+  const oci::FillBlob fill = [&](std::uint64_t offset, const oci::ImageSource::OnData& on_data) {
+    return beside.ok() ? beside->source->stream_blob(file, offset, on_data, call)
+                       : downloads.stream(artifact.location, offset, on_data, call);
+  };
+  STRAKE_TRY([[maybe_unused]] const oci::FileFetch fetched, oci::fetch_to_file(paths, file, fill, runtime, call));
+  return beside.ok() ? DownloadOutcome::kFromRelease : DownloadOutcome::kFromLocation;
 }
 
 ArtifactSource::ArtifactSource(const ArtifactDownloads& downloads, std::vector<BootArtifact> artifacts,

@@ -73,6 +73,15 @@ class ArtifactDownloads {
 /// Reads the file to its end; kCorrupt when it is another.
 Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, const runtime::Call& call);
 
+enum class DownloadOutcome { kPresent, kFromRelease, kFromLocation };
+
+/// Brings the file into a folder under its name: from beside the release where it lies there, else from its location.
+/// A file that is there already counts when its SHA-256 is right, and is replaced otherwise; a download that died goes
+/// on.
+Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
+                                          const BootArtifact& artifact, const std::filesystem::path& folder,
+                                          runtime::Runtime& runtime, const runtime::Call& call);
+
 /// Artifacts as images: what to copy from.
 class ArtifactSource final : public oci::ImageSource {
  public:

@@ -20,6 +20,8 @@ constexpr std::string_view kBaseConfigPrefix = "0000_80_strake_00-";
 constexpr std::string_view kYamlSuffix = ".yaml";
 constexpr std::string_view kStreamClassLabel = "io.openshift.os.streamclass";
 constexpr std::string_view kExtensionsSuffix = "-extensions";
+constexpr std::string_view kMachineOsContent = "machine-os-content";
+constexpr std::string_view kMachineOsContentStream = "rhel-8";
 
 /// The largest real payloads have about 1000 manifests and 25 MiB.
 constexpr oci::FileLimits kManifestLimits{
@@ -66,6 +68,19 @@ const std::string* find_manifest(const ReleasePayload& payload, std::string_view
   return found == payload.manifests.end() ? nullptr : &found->second;
 }
 
+/// Edges of the update graph as the release's own metadata has them; absent and null are none.
+Result<std::vector<std::string>> version_list(const json::Value& metadata, std::string_view member) {
+  std::vector<std::string> versions;
+  const json::Value* list = json::find(metadata, {member});
+  if (list == nullptr || list->is_null()) return versions;
+  if (!list->is_array()) return error(Code::kInvalidArgument, "{}: expected a list", member);
+  for (const json::Value& version : list->get_array()) {
+    if (!version.is_string()) return error(Code::kInvalidArgument, "{}: expected versions as text", member);
+    versions.emplace_back(json::as_view(version.get_string()));
+  }
+  return versions;
+}
+
 Status read_version(ReleasePayload& payload, const std::string& references_name) {
   payload.version = references_name;
   if (const std::string* text = find_manifest(payload, kReleaseMetadata)) {
@@ -76,6 +91,8 @@ Status read_version(ReleasePayload& payload, const std::string& references_name)
     }
     const std::string version = text_or_empty(metadata, {"version"});
     if (!version.empty()) payload.version = version;
+    STRAKE_TRY_CONTEXT(payload.previous, version_list(metadata, "previous"), "release-metadata");
+    STRAKE_TRY_CONTEXT(payload.next, version_list(metadata, "next"), "release-metadata");
   }
   if (payload.version.empty()) {
     return error(Code::kInvalidArgument,
@@ -132,9 +149,18 @@ Status read_os_streams(ReleasePayload& payload, const OsImageReader& images) {
     }
     payload.os_streams.push_back(std::move(stream));
   }
+  // Releases before 4.12 ship their OS under one name without a stream; 4.12 has both, and the newer one counts.
+  if (const auto old = payload.components.find(std::string(kMachineOsContent));
+      old != payload.components.end() && payload.os_streams.empty()) {
+    STRAKE_TRY_CONTEXT(const auto labels, images.read(old->second), "OS image '{}' ({})", old->first,
+                       old->second.pull_spec);
+    payload.os_streams.push_back({std::string(kMachineOsContentStream), old->second, std::nullopt,
+                                  labels.has_value() && images.hashes_layers()});
+  }
   if (payload.os_streams.empty()) {
-    return error(Code::kInvalidArgument,
-                 "image-references names no OS image (rhel-coreos, stream-coreos or fedora-coreos)");
+    return error(
+        Code::kInvalidArgument,
+        "image-references names no OS image (rhel-coreos, stream-coreos, fedora-coreos or machine-os-content)");
   }
   std::sort(payload.os_streams.begin(), payload.os_streams.end(),
             [](const OsStream& a, const OsStream& b) { return a.name < b.name; });
@@ -222,6 +248,8 @@ Result<ReleasePayload> read_payload_from(const ReleasePlace& place, const Payloa
       .components = {},
       .os_streams = {},
       .default_stream = {},
+      .previous = {},
+      .next = {},
       .boot_images = std::nullopt,
       .base_configs = {},
       .manifests = {}};

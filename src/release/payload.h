@@ -51,6 +51,8 @@ struct ReleasePayload {
   std::map<std::string, Component> components;
   std::vector<OsStream> os_streams;  ///< sorted by name, at least one
   std::string default_stream;
+  std::vector<std::string> previous;  ///< versions that may be updated to this one, by its metadata
+  std::vector<std::string> next;      ///< versions this one may be updated to, likewise
   std::optional<BootImages> boot_images;
   std::map<std::string, json::Value> base_configs;  ///< spec of MachineConfig 00-<role>, by role
   std::map<std::string, std::string> manifests;     ///< every file of release-manifests/, by name

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "base/text_table.h"
 
 namespace strake::release {
@@ -87,6 +89,8 @@ std::string describe_release(const ReleasePayload& payload) {
     const std::string note = declared.display_name.empty() ? "" : fmt::format(" ({})", declared.display_name);
     head.push_back({name, declared.version + note});
   }
+  if (!payload.previous.empty()) head.push_back({"updates from", fmt::format("{}", fmt::join(payload.previous, " "))});
+  if (!payload.next.empty()) head.push_back({"updates to", fmt::format("{}", fmt::join(payload.next, " "))});
   head.push_back({"components", std::to_string(payload.components.size())});
   ReportRows os{{"OS STREAM", "IMAGE"}};
   for (const OsStream& stream : payload.os_streams) {
