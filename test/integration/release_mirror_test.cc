@@ -99,6 +99,15 @@ TEST_F(ReleaseInRegistry, IsShown) {
   ASSERT_EQ(items.size(), 2u);
   EXPECT_EQ(json::find_string(items[1], {"sha256"}), release_->artifact_sha256("x86_64.iso"));
   EXPECT_FALSE(json::find(items[1], {"besideRelease"})->get_bool());
+  const auto stream = json::parse(strake_ok({"bootimages", release_->reference(), "-o", "stream"}).stdout_bytes);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_EQ(json::find_string(*stream,
+                              {"architectures", "x86_64", "artifacts", "vmware", "formats", "ova", "disk", "sha256"}),
+            release_->artifact_sha256("x86_64.ova"));
+  strake_ok({"bootimages", release_->reference(), "--arch", "x86_64", "--platform", "metal", "--download",
+             (dir_ / "files").string()});
+  EXPECT_EQ(*read_file(dir_ / "files/x86_64.iso", 1u << 20),
+            *read_file(release_->artifact_folder() / "x86_64.iso", 1u << 20));
   const ProcessOutput absent = strake({"bootimages", release_->reference(), "--platform", "ibmcloud"});
   EXPECT_EQ(absent.exit.exit_code, 3) << absent.stderr_bytes;
   EXPECT_NE(absent.stderr_bytes.find("metal"), std::string::npos) << absent.stderr_bytes;
