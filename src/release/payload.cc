@@ -109,7 +109,9 @@ class OsImageReader {
 
   using Labels = std::map<std::string, std::string>;
   Result<std::optional<Labels>> read(const Component& image) const {
-    const Result<PlacedImage> found = place_.find_image(image.pull_spec, Search::kHome, call_);
+    // Where that costs no network, everywhere; else it is no reason to reach out.
+    const Search search = place_.is_local() ? Search::kEverywhere : Search::kHome;
+    const Result<PlacedImage> found = place_.find_image(image.pull_spec, search, call_);
     if (!found.ok() && found.error().code() == Code::kNotFound) return std::optional<Labels>();
     if (!found.ok()) return found.error();
     STRAKE_TRY(const oci::Descriptor descriptor,

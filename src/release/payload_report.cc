@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> annotated_pairs(const Component
 }
 
 std::string shown_digest(const OsStream& stream) {
-  return fmt::format("{}{}", stream.image.pull_spec, stream.verified ? "" : " (elsewhere)");
+  return fmt::format("{}{}", stream.image.pull_spec, stream.verified ? "" : " (not hashed)");
 }
 
 /// Releases of each architecture's boot images, once each: "x86_64 9.8.20260428-0".

@@ -164,6 +164,53 @@ TEST(Payload, WithoutTheOsImageTheTagNamesTheStream) {
   EXPECT_EQ(payload->components.size(), 4u);
 }
 
+TEST(Payload, OldReleasesHaveOneOsImageWithoutAStream) {
+  struct Case {
+    const char* name;
+    std::vector<std::pair<std::string, std::string>> tags;
+    const char* os_image;
+  };
+  const Case cases[] = {
+      {"4.11", {{"machine-os-content", by_digest("old")}}, "machine-os-content"},
+      {"4.12 has both",
+       {{"machine-os-content", by_digest("old")}, {"rhel-coreos-8", by_digest("os")}},
+       "rhel-coreos-8"},
+  };
+  for (const Case& c : cases) {
+    const test::TempDir dir;
+    write_release(dir.path(), {{"image-references", references(c.tags)}});
+    const Result<ReleasePayload> payload = read_from(dir.path());
+    ASSERT_TRUE(payload.ok()) << c.name << ": " << payload.error().to_string();
+    ASSERT_EQ(payload->os_streams.size(), 1u) << c.name;
+    EXPECT_EQ(payload->os_streams[0].name, "rhel-8") << c.name;
+    EXPECT_EQ(payload->os_streams[0].image.tag, c.os_image) << c.name;
+  }
+}
+
+TEST(Payload, UpdateEdgesAreThoseOfItsMetadata) {
+  const test::TempDir dir;
+  write_release(
+      dir.path(),
+      {{"image-references", references({{"rhel-coreos", by_digest("os")}})},
+       {"release-metadata",
+        R"({"kind":"cincinnati-metadata-v0","version":"4.21.2","previous":["4.21.0","4.21.1"],"next":null})"}});
+  const Result<ReleasePayload> payload = read_from(dir.path());
+  ASSERT_TRUE(payload.ok()) << payload.error().to_string();
+  EXPECT_EQ(payload->previous, (std::vector<std::string>{"4.21.0", "4.21.1"}));
+  EXPECT_TRUE(payload->next.empty());
+}
+
+TEST(Payload, AnImageUnderTwoNamesIsOneImage) {
+  const test::TempDir dir;
+  write_release(dir.path(), {{"image-references", references({{"rhel-coreos", by_digest("os")}})}});
+  Result<oci::LayoutWriter> writer = oci::LayoutWriter::extend(dir.path());
+  ASSERT_TRUE(writer.ok());
+  writer->tag(*oci::Layout::open(dir.path())->find_entry("release"), "4.20.1");
+  ASSERT_TRUE(writer->finish().ok());
+  EXPECT_TRUE(read_from(dir.path(), "").ok()) << "both names are the same release";
+  EXPECT_TRUE(read_from(dir.path(), "4.20.1").ok());
+}
+
 TEST(Payload, BrokenReleasesSayWhatIsWrong) {
   const std::string good = references({{"rhel-coreos", by_digest("os")}});
   struct Case {

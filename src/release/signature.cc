@@ -74,7 +74,7 @@ Result<SignatureTrust> trust_of_manifests(const std::map<std::string, std::strin
   }
   return error(Code::kNotFound,
                "the release has no ConfigMap annotated {}, so it does not say whose signature it should carry; give "
-               "a keyring and a signature store",
+               "--keyring and, unless the signatures lie beside the release, --signature-store",
                kVerificationAnnotation);
 }
 
