@@ -66,6 +66,8 @@ class ImageAccess {
     oci::ImageName name;
   };
   Result<Opened> open(std::string_view image);
+  /// For what others opened and sources depend on.
+  void keep(std::shared_ptr<const void> owned) { kept_.push_back(std::move(owned)); }
 
  private:
   explicit ImageAccess(const Invocation& invocation) : stop_(invocation.stop) {}
@@ -76,6 +78,7 @@ class ImageAccess {
   std::unique_ptr<oci::BlobCache> cache_;
   oci::Platform platform_;
   std::vector<std::unique_ptr<oci::ImageSource>> opened_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace strake::cmd

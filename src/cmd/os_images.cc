@@ -2,11 +2,14 @@
 
 #include <filesystem>
 
+#include "cmd/release_input.h"
+
 namespace strake::cmd {
 
 namespace {
 
 constexpr std::string_view kRepositoryPrefix = "ostree:";
+constexpr std::string_view kReleasePrefix = "release:";
 
 struct RepositoryName {
   std::string directory;
@@ -28,6 +31,26 @@ RepositoryName parse_repository_name(std::string_view text) {
   return {std::string(text.substr(0, first)), std::string(text.substr(first + 1))};
 }
 
+/// The image of a release: where the release lies, which in a mirror is not where its name points.
+Result<ImageAccess::Opened> open_image_of_release(ImageAccess& access, std::string_view text) {
+  const std::size_t hash = text.rfind('#');
+  STRAKE_TRY(std::shared_ptr<const release::ReleasePlace> place, open_release(access, text.substr(0, hash)));
+  STRAKE_TRY(const release::ReleasePayload payload, read_release(access, *place));
+  const release::OsStream* stream = payload.find_stream(payload.default_stream);
+  const std::string component = hash == std::string_view::npos ? stream->image.tag : std::string(text.substr(hash + 1));
+  const auto found = payload.components.find(component);
+  if (found == payload.components.end()) {
+    return error(Code::kNotFound, "release {} has no component {} (it has: {})", payload.version, component,
+                 release::names_in(payload.components))
+        .with_reason("Blocked");
+  }
+  STRAKE_TRY_CONTEXT(const release::PlacedImage image,
+                     place->find_image(found->second.pull_spec, release::Search::kEverywhere, access.call()), "{} ({})",
+                     component, found->second.pull_spec);
+  access.keep(std::move(place));
+  return ImageAccess::Opened{image.source, image.entry.digest.to_string(), {}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, const Invocation& invocation,
@@ -36,7 +59,9 @@ Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, con
     const RepositoryName name = parse_repository_name(image.substr(kRepositoryPrefix.size()));
     return osimage::OsImage::open_repository(name.directory, name.commit);
   }
-  STRAKE_TRY(const ImageAccess::Opened opened, access.open(image));
+  const bool of_release = image.starts_with(kReleasePrefix);
+  STRAKE_TRY(const ImageAccess::Opened opened,
+             of_release ? open_image_of_release(access, image.substr(kReleasePrefix.size())) : access.open(image));
   const osimage::OpenOptions options{
       .cache = access.cache(), .platform = access.platform(), .base_only = invocation.is_set("base")};
   return osimage::OsImage::open(*opened.source, opened.reference, options, access.runtime(), access.call())

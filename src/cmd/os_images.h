@@ -10,8 +10,8 @@
 namespace strake::cmd {
 
 inline constexpr std::string_view kOsImageArgumentHelp =
-    "an image (quay.io/org/os:TAG, ./FOLDER[:NAME], ./FILE, oci:, oci-archive:, docker-archive:, docker://) or "
-    "ostree:REPOSITORY[:REF] for a repository on disk";
+    "an image (quay.io/org/os:TAG, ./FOLDER[:NAME], ./FILE, oci:, oci-archive:, docker-archive:, docker://), "
+    "release:REF[#COMPONENT] for the OS image of a release, or ostree:REPOSITORY[:REF] for a repository on disk";
 inline constexpr ArgumentSpec kOsImageArgument{"IMAGE", kOsImageArgumentHelp};
 
 inline constexpr OptionSpec kOsOptions[] = {

@@ -113,6 +113,20 @@ TEST_F(ReleaseInRegistry, IsShown) {
   EXPECT_NE(absent.stderr_bytes.find("metal"), std::string::npos) << absent.stderr_bytes;
 }
 
+TEST_F(ReleaseInRegistry, ItsOsImageIsLookedInto) {
+  const auto ls = [&](const std::string& image) {
+    return run_strake({"os", "ls", image, "-R", "--certificate-authority", registry_->ca_file().string(), "--authfile",
+                       (registry_->login_folder() / "config.json").string(), "--cache", (dir_ / "cache").string()});
+  };
+  const ProcessOutput os = ls("release:" + release_->reference());
+  EXPECT_NE(os.stdout_bytes.find("/usr/rhel-coreos\n"), std::string::npos) << os.stdout_bytes << os.stderr_bytes;
+  const ProcessOutput cli = ls("release:" + release_->reference() + "#cli");
+  EXPECT_NE(cli.stdout_bytes.find("/usr/cli\n"), std::string::npos) << cli.stdout_bytes << cli.stderr_bytes;
+  const ProcessOutput absent = ls("release:" + release_->reference() + "#ironic");
+  EXPECT_EQ(absent.exit.exit_code, 3);
+  EXPECT_NE(absent.stderr_bytes.find("machine-os-images"), std::string::npos) << absent.stderr_bytes;
+}
+
 TEST_F(ReleaseInRegistry, ErrorsSayWhatToDo) {
   const std::string unknown = mirror_repository("up/release:9.9.9");
   const ProcessOutput absent = strake({"info", unknown});
