@@ -105,16 +105,20 @@ StopOnSignal::StopOnSignal() : impl_(std::make_unique<Impl>()) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   impl_->watcher = std::jthread([signals, stop = impl_->stop](std::stop_token ended) mutable {
-    constexpr timespec kLookAgain{0, 200'000'000};  // how long the end of the program may take to be noticed
-    while (!ended.stop_requested()) {
-      if (sigtimedwait(&signals, nullptr, &kLookAgain) < 0) continue;
+    for (;;) {
+      if (sigwaitinfo(&signals, nullptr) < 0) continue;
+      if (ended.stop_requested()) return;
       if (stop.stop_requested()) _exit(130);
       stop.request_stop();
     }
   });
 }
 
-StopOnSignal::~StopOnSignal() = default;
+StopOnSignal::~StopOnSignal() {
+  // Woken by a signal of its own: no command should take longer because its watcher looks only now and then.
+  impl_->watcher.request_stop();
+  pthread_kill(impl_->watcher.native_handle(), SIGTERM);
+}
 
 std::stop_token StopOnSignal::token() const { return impl_->stop.get_token(); }
 
