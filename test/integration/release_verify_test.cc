@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "base/fd.h"
 #include "codec/json.h"
 #include "oci/layout.h"
+#include "oci/testing/sample_image.h"
 #include "release/sample.h"
 #include "support/gpg_signer.h"
 #include "support/strake_command.h"
@@ -75,6 +77,61 @@ TEST_F(SignedRelease, InfoAndImages) {
   const auto json = json::parse(strake({"info", "-o", "json"}).stdout_bytes);
   ASSERT_TRUE(json.ok()) << json.error().to_string();
   EXPECT_EQ(json::find_string(*json, {"metadata", "version"}), "4.21.0-sample-a");
+}
+
+/// A release and its OS image, each built for two architectures, in one layout; returns the digest of the list.
+std::string write_release_of_two_platforms(const std::filesystem::path& folder) {
+  using oci::testing::make_layer;
+  using oci::testing::tar_file;
+  auto writer = oci::LayoutWriter::create(folder);
+  EXPECT_TRUE(writer.ok());
+  const auto add_for_both = [&](const std::function<std::string(const std::string& arch)>& layer) {
+    std::vector<oci::Descriptor> images;
+    for (const char* arch : {"amd64", "arm64"}) {
+      oci::ImageSpec spec;
+      spec.platform.architecture = arch;
+      spec.layers = {layer(arch)};
+      images.push_back(*writer->add_image(spec));
+    }
+    return *writer->add_index(images);
+  };
+  const oci::Descriptor os =
+      add_for_both([](const std::string& arch) { return make_layer({tar_file("usr/arch", arch)}); });
+  writer->tag(os, "os");
+  const std::string references = json::write(json::Object{
+      {"kind", "ImageStream"},
+      {"apiVersion", "image.openshift.io/v1"},
+      {"metadata", json::Object{{"name", "4.21.9"}}},
+      {"spec",
+       json::Object{{"tags", json::Array{json::Object{
+                                 {"name", "rhel-coreos"},
+                                 {"from", json::Object{{"kind", "DockerImage"},
+                                                       {"name", "quay.io/x/os@" + os.digest.to_string()}}}}}}}}});
+  const oci::Descriptor release = add_for_both(
+      [&](const std::string&) { return make_layer({tar_file("release-manifests/image-references", references)}); });
+  writer->tag(release, "release");
+  EXPECT_TRUE(writer->finish().ok());
+  return release.digest.to_string();
+}
+
+TEST_F(SignedRelease, OfSeveralPlatformsIsVerifiedForOne) {
+  const std::filesystem::path folder = dir_ / "both";
+  const std::string digest = write_release_of_two_platforms(folder);
+  signer_.store(dir_ / "store", digest, signer_.sign_digest(digest));
+  const auto verify_for = [&](const std::string& arch) {
+    return run_strake({"release", "verify", folder.string(), "--keyring", (dir_ / "us.asc").string(),
+                       "--signature-store", (dir_ / "store").string(), "--no-cache", "--arch", arch});
+  };
+  for (const char* arch : {"amd64", "x86_64", "aarch64"}) {
+    const ProcessOutput output = verify_for(arch);
+    EXPECT_EQ(output.exit.exit_code, 0) << arch << output.stderr_bytes;
+    EXPECT_NE(output.stdout_bytes.find("release 4.21.9 " + digest + " is genuine"), std::string::npos);
+    EXPECT_NE(output.stdout_bytes.find("images for architectures other than"), std::string::npos)
+        << output.stdout_bytes;
+  }
+  const ProcessOutput other = verify_for("s390x");
+  EXPECT_EQ(other.exit.exit_code, 1);
+  EXPECT_NE(other.stderr_bytes.find("not built for linux/s390x"), std::string::npos) << other.stderr_bytes;
 }
 
 }  // namespace
