@@ -81,7 +81,6 @@ Status run_benchmark() {
   oci::RegistryOptions options;
   options.credentials.files = {server->login_folder() / "config.json"};
   options.trust.certificate_authority = server->ca_file();
-  options.trust.also_system_roots = false;
   options.proxy = net::ProxySettings{};
   oci::Registries registries(options, {}, runtime);
   const oci::Reference image{server->host(), "bench/os", "v1"};

@@ -1,9 +1,18 @@
 #include "net/client_trust.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
 
+#include <openssl/ssl.h>
+
+#include "net/openssl_handles.h"
 #include "net/x509.h"
 
 namespace strake::net {
@@ -41,34 +50,74 @@ Result<std::string> read_trust_file(const std::filesystem::path& path) {
   return text;
 }
 
-/// Parsed and written again, so that a damaged bundle is reported here, by name, and not at the first connection.
-Result<std::string> checked_bundle(const std::string& pem) {
-  STRAKE_TRY(const std::vector<Certificate> bundle, parse_bundle(pem));
-  return to_pem(bundle);
+using Bundle = std::shared_ptr<const std::vector<Certificate>>;
+
+/// The machine's roots, parsed once as long as the file stays the same. Never destroyed: OpenSSL may end first.
+class SystemRoots {
+ public:
+  static Result<Bundle> get() {
+    static SystemRoots& shared = *new SystemRoots;
+    STRAKE_TRY(const std::string path, system_roots_file());
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) return error(Code::kIo, "cannot open the CA bundle {}", path);
+    const Version version{path, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+    const std::scoped_lock lock(shared.mutex_);
+    if (!shared.bundle_ || shared.version_ != version) {
+      STRAKE_TRY(const std::string text, read_trust_file(path));
+      STRAKE_TRY_CONTEXT(std::vector<Certificate> roots, parse_bundle(text), "CA bundle {}", path);
+      shared.bundle_ = std::make_shared<const std::vector<Certificate>>(std::move(roots));
+      shared.version_ = version;
+    }
+    return shared.bundle_;
+  }
+
+ private:
+  using Version = std::tuple<std::string, ino_t, off_t, time_t, long>;
+
+  std::mutex mutex_;
+  Version version_;
+  Bundle bundle_;
+};
+
+Status add_authorities(X509_STORE* store, std::span<const Certificate> authorities) {
+  for (const Certificate& authority : authorities) {
+    // One that is there already is no error.
+    if (X509_STORE_add_cert(store, authority.impl().handle.get()) != 1) {
+      return error(Code::kInternal, "{} cannot be trusted: {}", authority.info().common_name, take_openssl_error());
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
+void ClientTrust::install(void* tls_context) const {
+  SSL_CTX_set1_cert_store(static_cast<SSL_CTX*>(tls_context), store_.get());
+}
+
 Result<ClientTrust> resolve_client_trust(const std::string& ca_pem, const std::filesystem::path& ca_file,
                                          bool also_system_roots) {
-  ClientTrust trust;
+  const std::shared_ptr<X509_STORE> store(X509_STORE_new(), X509_STORE_free);
+  // As libcurl sets them for the authorities it loads by itself: a trusted intermediate is enough.
+  if (!store || X509_STORE_set_flags(store.get(), X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN) != 1) {
+    return error(Code::kExhausted, "OpenSSL has no memory for the certificate authorities");
+  }
+  // A damaged bundle is reported here, by name, and not at the first connection.
   if (!ca_pem.empty()) {
-    STRAKE_TRY_CONTEXT(const std::string pem, checked_bundle(ca_pem), "CA bundle");
-    trust.pem += pem;
+    STRAKE_TRY_CONTEXT(const std::vector<Certificate> authorities, parse_bundle(ca_pem), "CA bundle");
+    STRAKE_CHECK_OK(add_authorities(store.get(), authorities));
   }
   if (!ca_file.empty()) {
     STRAKE_TRY(const std::string text, read_trust_file(ca_file));
-    STRAKE_TRY_CONTEXT(const std::string pem, checked_bundle(text), "CA bundle {}", ca_file.string());
-    trust.pem += pem;
+    STRAKE_TRY_CONTEXT(const std::vector<Certificate> authorities, parse_bundle(text), "CA bundle {}",
+                       ca_file.string());
+    STRAKE_CHECK_OK(add_authorities(store.get(), authorities));
   }
-  if (trust.pem.empty()) {
-    STRAKE_TRY(trust.file, system_roots_file());
-  } else if (also_system_roots) {
-    STRAKE_TRY(const std::string path, system_roots_file());
-    STRAKE_TRY(const std::string text, read_trust_file(path));
-    trust.pem += text;
+  if (also_system_roots || (ca_pem.empty() && ca_file.empty())) {
+    STRAKE_TRY(const Bundle roots, SystemRoots::get());
+    STRAKE_CHECK_OK(add_authorities(store.get(), *roots));
   }
-  return trust;
+  return ClientTrust(store);
 }
 
 }  // namespace strake::net

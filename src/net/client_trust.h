@@ -2,19 +2,30 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
 
+struct x509_store_st;
+
 namespace strake::net {
 
-/// One of the two is set; libcurl parses a file once and keeps it, which matters for the long list of a machine's
-/// roots.
-struct ClientTrust {
-  std::string pem;
-  std::string file;
+/// Authorities in the form in which OpenSSL verifies with them. Parsing the long list of a machine's roots costs more
+/// than a handshake, so it is done once, and every connection of every client shares the result.
+class ClientTrust {
+ public:
+  ClientTrust() = default;
+  explicit ClientTrust(std::shared_ptr<x509_store_st> store) : store_(std::move(store)) {}
+
+  /// Makes a TLS context (an SSL_CTX) verify with these authorities and no others.
+  void install(void* tls_context) const;
+
+ private:
+  std::shared_ptr<x509_store_st> store_;
 };
 
+/// The authorities of `ca_pem` and `ca_file`; the machine's roots when both are empty, or besides them when asked.
 Result<ClientTrust> resolve_client_trust(const std::string& ca_pem, const std::filesystem::path& ca_file,
                                          bool also_system_roots);
 

@@ -50,6 +50,12 @@ std::size_t curl_body_data(char* data, std::size_t size, std::size_t count, void
   return target.guarded(size * count, [&] { return target.take_data({data, size * count}); });
 }
 
+/// For the server and for a proxy that speaks TLS.
+CURLcode curl_tls_context(CURL*, void* tls_context, void* trust) {
+  static_cast<const ClientTrust*>(trust)->install(tls_context);
+  return CURLE_OK;
+}
+
 int curl_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t uploaded) {
   // Uploading counts as activity too; libcurl has no callback for bytes sent out of memory.
   auto& [target, last_uploaded] = *static_cast<std::pair<HttpTransfer*, curl_off_t>*>(transfer);
@@ -153,18 +159,13 @@ void HttpClient::Impl::apply_trust(CURL* easy, bool own_origin) const {
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-  // The folder of roots compiled into libcurl would be trusted besides what was asked for.
-  curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
-  curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
-  if (trust.pem.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, trust.file.c_str());
-    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, trust.file.c_str());
-  } else {
-    curl_blob blob = blob_of(trust.pem);
-    blob.flags = CURL_BLOB_NOCOPY;  // lives in this object, longer than the transfer
-    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
-    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &blob);
+  // What is compiled into libcurl would be trusted besides what was asked for. Without the function below nothing is.
+  for (const CURLoption option : {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH}) {
+    curl_easy_setopt(easy, option, nullptr);
   }
+  curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);  // ours is shared already
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, curl_tls_context);
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, &trust);
   if (own_origin && !options.client_certificate_pem.empty()) {
     curl_blob certificate = blob_of(options.client_certificate_pem);
     curl_blob key = blob_of(options.client_key_pem);
@@ -396,6 +397,13 @@ Result<HttpClient> HttpClient::create(ClientOptions options) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (initialized != CURLE_OK) {
     return error(Code::kInternal, "libcurl does not start: {}", curl_easy_strerror(initialized));
+  }
+
+  // Only with OpenSSL is there a context to put authorities into; other libraries are refused here, not at every
+  // server.
+  if (const curl_version_info_data* built = curl_version_info(CURLVERSION_NOW);
+      built->ssl_version == nullptr || std::string_view(built->ssl_version).find("OpenSSL") == std::string_view::npos) {
+    return error(Code::kUnsupported, "libcurl was built without OpenSSL: install libcurl4, not libcurl3-gnutls");
   }
 
   auto impl = std::make_unique<Impl>();

@@ -43,7 +43,6 @@ struct Hostile {
         }) {
     std::ofstream(dir / "ca.crt") << server.ca_pem();
     settings.trust.certificate_authority = dir / "ca.crt";
-    settings.trust.also_system_roots = false;
     settings.proxy = net::ProxySettings{};
     settings.backoff.initial = std::chrono::milliseconds(1);
     settings.backoff.cap = std::chrono::milliseconds(2);

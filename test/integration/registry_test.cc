@@ -65,7 +65,6 @@ class Registry : public ::testing::TestWithParam<RegistryLogin> {
     oci::RegistryOptions options;
     if (login) options.credentials.files = {server_->login_folder() / "config.json"};
     options.trust.certificate_authority = server_->ca_file();
-    options.trust.also_system_roots = false;
     options.proxy = net::ProxySettings{};
     options.upload_chunk_bytes = 128u << 10;
     return options;

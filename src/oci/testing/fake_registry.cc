@@ -39,7 +39,6 @@ RegistryOptions FakeRegistry::client_options(const std::filesystem::path& folder
   std::ofstream(folder / "ca.crt") << ca_pem();
   RegistryOptions options;
   options.trust.certificate_authority = folder / "ca.crt";
-  options.trust.also_system_roots = false;
   options.proxy = net::ProxySettings{};
   options.backoff.initial = std::chrono::milliseconds(1);
   options.backoff.cap = std::chrono::milliseconds(5);
