@@ -18,11 +18,11 @@ Result<int> run_os_cat(const Invocation& invocation) {
              blocked_when_not_in_image(
                  image->resolve(invocation.value("PATH"), osimage::OsImage::LastLink::kFollow, access->call())));
   // Not one byte is shown before the layer it comes from, or the object it is, was checked.
-  oci::Spool content;
-  const auto open = [&](const std::vector<std::string>&) -> Result<codec::Sink*> { return &content; };
+  std::optional<oci::Spool> content;
+  const auto open = [&](const std::vector<std::string>&) -> Result<codec::Sink*> { return &content.emplace(); };
   STRAKE_CHECK_OK(image->copy_files({found.path}, open, access->call()));
   codec::FdSink output(STDOUT_FILENO, "standard output");
-  STRAKE_CHECK_OK(content.copy_to(output));
+  STRAKE_CHECK_OK(content->copy_to(output));
   return kExitOk;
 }
 

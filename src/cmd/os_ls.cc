@@ -52,7 +52,7 @@ class ListingOutput {
 Status check_ls_options(const Invocation& invocation, bool as_json) {
   const bool ostree = invocation.is_set("ostree");
   if (!ostree && (invocation.is_set("xattrs") || invocation.is_set("checksum"))) {
-    return error(Code::kInvalidArgument, "-X and -C are columns of --ostree; -o json shows both as well");
+    return error(Code::kInvalidArgument, "-X and -C are columns of --ostree; -o json -l shows both as well");
   }
   if (ostree && (as_json || invocation.is_set("long"))) {
     return error(Code::kInvalidArgument, "--ostree is a form of its own: it goes with neither -o json nor -l");
@@ -93,7 +93,7 @@ Result<int> run_os_ls(const Invocation& invocation) {
   const std::string& asked = invocation.value("PATH");
   STRAKE_TRY(const osimage::OsImage::Found found,
              blocked_when_not_in_image(image->resolve(asked, osimage::OsImage::LastLink::kKeep, access->call())));
-  const bool details = ostree || as_json || invocation.is_set("long");
+  const bool details = ostree || invocation.is_set("long");
   if (details) STRAKE_CHECK_OK(load_shown(*image, found, invocation, access->call()));
   const bool recursive = invocation.is_set("recursive");
   ListingOutput output(as_json);

@@ -57,7 +57,7 @@ Result<std::map<std::string, codec::Digest>> hash_files(OsImage& image, const st
   std::map<std::string, codec::Digest> digests;
   for (const auto& [sharing, sink] : sinks) {
     const codec::Digest digest = sink->finish();
-    for (const std::string& path : sharing) digests.emplace(path, digest);
+    for (const std::string& path : sharing) digests.insert_or_assign(path, digest);
   }
   return digests;
 }

@@ -199,6 +199,9 @@ class Extraction {
     std::unique_ptr<codec::FdSink> sink;
     const OsImage::OpenSink open = [&](const std::vector<std::string>& sharing) -> Result<codec::Sink*> {
       STRAKE_TRY(current, staging.create());
+      // Content that is read anew takes the place of what came first.
+      std::erase_if(staged_,
+                    [&](const auto& earlier) { return earlier.second.front() == sources_.at(sharing.front()); });
       for (const std::string& path : sharing) staged_[current.number].push_back(sources_.at(path));
       sink = std::make_unique<codec::FdSink>(current.fd.get(), target_.shown(sources_.at(sharing.front())));
       return sink.get();

@@ -209,24 +209,16 @@ class LayerScan {
   std::uint64_t bytes_ = 0;
 };
 
-Result<codec::Digest> scan_layer(LayerScan& scan, const oci::ImageSource& source, const oci::Descriptor& layer,
-                                 const runtime::Call& call) {
-  std::optional<codec::Digest> diff_id;
-  bool begun = false;
-  const auto read = [&](codec::Source& tar) -> Status {
-    if (begun) return wrong_first_place();
-    begun = true;
-    codec::HashingSource hashed(tar);
-    const oci::LayerVisitor visit = [&](const oci::LayerEntry& entry) -> Result<oci::AfterEntry> {
-      STRAKE_CHECK_OK(scan.add(entry));
-      return oci::AfterEntry::kGoOn;
-    };
-    STRAKE_CHECK_OK(oci::visit_tar(hashed, visit, {}));
-    STRAKE_TRY(diff_id, hashed.finish());
-    return {};
+/// The digest of the whole archive.
+Result<codec::Digest> scan_tar(LayerScan& scan, codec::Source& tar) {
+  codec::HashingSource hashed(tar);
+  const oci::LayerVisitor visit = [&](const oci::LayerEntry& entry) -> Result<oci::AfterEntry> {
+    STRAKE_CHECK_OK(scan.add(entry));
+    return oci::AfterEntry::kGoOn;
   };
-  STRAKE_CHECK_OK(oci::read_layer(source, layer, read, call));
-  return *std::move(diff_id);
+  STRAKE_CHECK_OK(oci::visit_tar(hashed, visit, {}));
+  // What follows the end of the archive belongs to the layer's digests.
+  return hashed.finish();
 }
 
 // --- The form for the cache: a GVariant like the objects themselves, compressed -------------------------------------
@@ -241,18 +233,31 @@ Error damaged_layer() { return error(Code::kCorrupt, "the objects of a layer, as
 
 }  // namespace
 
+Result<ObjectLayer> scan_object_tar(codec::Source& tar, ObjectLayerForm form, const OpenObjectSink& open) {
+  LayerScan scan(form, open, true);
+  STRAKE_TRY(codec::Digest diff_id, scan_tar(scan, tar));
+  return ObjectLayer{std::move(diff_id), std::move(scan.metadata), std::move(scan.files), std::move(scan.texts)};
+}
+
 Result<ObjectLayer> read_object_layer(const oci::ImageSource& source, const oci::Descriptor& layer,
                                       ObjectLayerForm form, const OpenObjectSink& open, const runtime::Call& call) {
-  LayerScan scan(form, open, true);
-  STRAKE_TRY(codec::Digest diff_id, scan_layer(scan, source, layer, call));
-  return ObjectLayer{std::move(diff_id), std::move(scan.metadata), std::move(scan.files), std::move(scan.texts)};
+  std::optional<ObjectLayer> objects;
+  const auto read = [&](codec::Source& tar) -> Status {
+    STRAKE_TRY(objects, scan_object_tar(tar, form, open));
+    return {};
+  };
+  STRAKE_CHECK_OK(oci::read_layer(source, layer, read, call));
+  return *std::move(objects);
 }
 
 Status copy_layer_objects(const oci::ImageSource& source, const oci::Descriptor& layer, ObjectLayerForm form,
                           const OpenObjectSink& open, const runtime::Call& call) {
-  LayerScan scan(form, open, false);
-  STRAKE_TRY([[maybe_unused]] const codec::Digest diff_id, scan_layer(scan, source, layer, call));
-  return {};
+  const auto read = [&](codec::Source& tar) -> Status {
+    LayerScan scan(form, open, false);
+    STRAKE_TRY([[maybe_unused]] const codec::Digest diff_id, scan_tar(scan, tar));
+    return {};
+  };
+  return oci::read_layer(source, layer, read, call);
 }
 
 Result<std::string> encode_object_layer(const ObjectLayer& layer) {

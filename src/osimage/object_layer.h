@@ -14,11 +14,6 @@
 
 namespace strake::osimage {
 
-/// The sinks have taken content that turned out to be wrong, and cannot take it again.
-inline Error wrong_first_place() {
-  return error(Code::kCorrupt, "the first place asked for the layer delivered other bytes; leave it out and try again");
-}
-
 inline constexpr std::size_t kMaxLayerObjects = 1'000'000;
 /// Of metadata objects and attributes of one layer.
 inline constexpr std::uint64_t kMaxLayerObjectBytes = 512u << 20;
@@ -31,6 +26,8 @@ struct ObjectLayer {
   std::map<ostree::Checksum, ostree::FileInfo> files;
   /// "refs/heads/NAME" and "config" of an archive repository.
   std::map<std::string, std::string> texts;
+
+  bool operator==(const ObjectLayer&) const = default;
 };
 
 /// Where the content of a file goes; nullptr: nowhere.
@@ -41,6 +38,9 @@ using OpenObjectSink = std::function<Result<codec::Sink*>(const ostree::Checksum
 /// archive repository would have to be decompressed for it, and the digest of the layer covers them.
 Result<ObjectLayer> read_object_layer(const oci::ImageSource& source, const oci::Descriptor& layer,
                                       ObjectLayerForm form, const OpenObjectSink& open, const runtime::Call& call);
+
+/// The same for an uncompressed layer that somebody else hashes; it is read to its end.
+Result<ObjectLayer> scan_object_tar(codec::Source& tar, ObjectLayerForm form, const OpenObjectSink& open);
 
 /// The content alone, of a layer whose objects are known; stops hashing files nobody asks for.
 Status copy_layer_objects(const oci::ImageSource& source, const oci::Descriptor& layer, ObjectLayerForm form,

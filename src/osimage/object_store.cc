@@ -149,15 +149,23 @@ Status LayerObjects::find_files(Wanted wanted, const OnInfo& on_info, const runt
 }
 
 Status LayerObjects::copy_files(Wanted wanted, const OpenObjectSink& open, const runtime::Call& call) {
-  const OpenObjectSink open_once = [&](const ostree::Checksum& checksum,
-                                       const ostree::FileInfo& info) -> Result<codec::Sink*> {
-    if (wanted.erase(checksum) == 0) return static_cast<codec::Sink*>(nullptr);
+  // Only a layer that was right takes something off the list: of another one the same may have to be read again.
+  Wanted taken;
+  const OpenObjectSink open_wanted = [&](const ostree::Checksum& checksum,
+                                         const ostree::FileInfo& info) -> Result<codec::Sink*> {
+    if (!wanted.contains(checksum)) return static_cast<codec::Sink*>(nullptr);
+    taken.insert(checksum);
     return open(checksum, info);
+  };
+  const auto take_off = [&] {
+    for (const ostree::Checksum& checksum : taken) wanted.erase(checksum);
+    taken.clear();
   };
   for (std::size_t i = 0; i < layers_.size() && !wanted.empty(); ++i) {
     STRAKE_TRY(const ObjectLayer* const objects, known(i));
     if (objects == nullptr) {
-      STRAKE_TRY([[maybe_unused]] const ObjectLayer* const loaded, load(i, open_once, call));
+      STRAKE_TRY([[maybe_unused]] const ObjectLayer* const loaded, load(i, open_wanted, call));
+      take_off();
       continue;
     }
     const bool here = std::any_of(wanted.begin(), wanted.end(),
@@ -165,7 +173,7 @@ Status LayerObjects::copy_files(Wanted wanted, const OpenObjectSink& open, const
     if (!here) continue;
     const LayerPromise& promise = layers_[i];
     const auto copy = [&](const oci::ImageSource& source) {
-      return copy_layer_objects(source, promise.descriptor, form_, open_once, call)
+      return copy_layer_objects(source, promise.descriptor, form_, open_wanted, call)
           .context("reading {}", layer_name(promise, layers_in_image_));
     };
     if (origin_.cache != nullptr && origin_.cache->has(promise.descriptor)) {
@@ -173,6 +181,7 @@ Status LayerObjects::copy_files(Wanted wanted, const OpenObjectSink& open, const
     } else {
       STRAKE_CHECK_OK(copy(origin_.source));
     }
+    take_off();
   }
   if (wanted.empty()) return {};
   return error(Code::kNotFound, "file object {} is in none of the image's layers", wanted.begin()->hex());

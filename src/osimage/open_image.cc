@@ -1,5 +1,6 @@
 // How an OsImage is opened: which form it has, and the checks that make its tree believable.
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -15,6 +16,8 @@ constexpr std::string_view kCommitLabel = "ostree.commit";
 constexpr std::string_view kMachineOsContentLabel = "com.coreos.ostree-commit";
 constexpr std::string_view kPrepareRootConf = "usr/lib/ostree/prepare-root.conf";
 constexpr std::size_t kMaxPrepareRootBytes = 64 * 1024;
+/// Of the file above, in the cache.
+constexpr std::string_view kRootKind = "ostree-prepare-root";
 constexpr std::string_view kArchiveRepositoryConfig = "srv/repo/config";
 
 const std::string* find_label(const std::map<std::string, std::string>& labels, std::string_view name) {
@@ -120,7 +123,11 @@ class ImageOpener {
     facts.layers = manifest().layers.size();
     for (const oci::Descriptor& layer : manifest().layers) facts.layer_bytes += layer.size;
     if (find_label(facts.labels, kFinalLayerLabel) != nullptr) return open_native();
-    if (find_label(facts.labels, kMachineOsContentLabel) != nullptr) return open_machine_os_content();
+    if (find_label(facts.labels, kMachineOsContentLabel) != nullptr) {
+      STRAKE_TRY(std::unique_ptr<OsImage> image, open_machine_os_content());
+      // The label alone proves nothing: it is passed on to whatever is built from such an image.
+      if (image) return image;
+    }
     return open_plain();
   }
 
@@ -159,6 +166,23 @@ class ImageOpener {
     return std::move(image_);
   }
 
+  /// Stands in a file of the commit, which may be in any layer: the answer is kept, so that the next listing reads
+  /// none.
+  Result<bool> has_root_of_its_own() {
+    if (image_->tree_.find(kPrepareRootConf) == nullptr) return false;
+    const codec::Digest& commit_layer = manifest().layers.front().digest;
+    if (options_.cache != nullptr) {
+      STRAKE_TRY(const auto kept, options_.cache->read_derived(kRootKind, commit_layer, kMaxPrepareRootBytes));
+      if (kept) return keeps_any_toplevel(*kept);
+    }
+    STRAKE_TRY(const std::string conf, image_->read_file(std::string(kPrepareRootConf), kMaxPrepareRootBytes, call_));
+    if (options_.cache != nullptr) {
+      Status written = options_.cache->write_derived(kRootKind, commit_layer, conf, call_);
+      if (!written.ok() && written.error().code() != Code::kExhausted) return std::move(written).error();
+    }
+    return keeps_any_toplevel(conf);
+  }
+
   Status merge_derived(std::size_t first) {
     const std::vector<LayerPromise> layers = promises(manifest().layers.size());
     if (first == layers.size()) return {};
@@ -176,9 +200,8 @@ class ImageOpener {
       indexes.push_back(std::move(index));
     }
     MergeRules rules;
-    if (depends_on_root && image_->tree_.find(kPrepareRootConf) != nullptr) {
-      STRAKE_TRY(const std::string conf, image_->read_file(std::string(kPrepareRootConf), kMaxPrepareRootBytes, call_));
-      rules.any_toplevel = keeps_any_toplevel(conf);
+    if (depends_on_root) {
+      STRAKE_TRY(rules.any_toplevel, has_root_of_its_own());
     }
     for (std::size_t i = 0; i < indexes.size(); ++i) {
       STRAKE_CHECK_OK(merge_layer(image_->tree_, indexes[i], first + i, rules, image_->facts_.merge)
@@ -188,12 +211,14 @@ class ImageOpener {
     return {};
   }
 
+  /// nullptr: there is no repository after all.
   Result<std::unique_ptr<OsImage>> open_machine_os_content() {
-    image_->facts_.form = Form::kMachineOsContent;
     std::unique_ptr<LayerObjects> objects =
         layer_objects(ObjectLayerForm::kArchiveRepository, manifest().layers.size());
     STRAKE_CHECK_OK(objects->load_metadata_layers(manifest().layers.size(), call_));
+    if (!objects->texts().contains("config")) return std::unique_ptr<OsImage>();
     STRAKE_TRY(const ostree::Checksum commit, machine_os_content_commit(*objects));
+    image_->facts_.form = Form::kMachineOsContent;
     image_->objects_ = std::move(objects);
     return open_commit(std::move(image_), commit);
   }
@@ -201,12 +226,7 @@ class ImageOpener {
   /// The label's; without one the only ref's, else the only commit.
   Result<ostree::Checksum> machine_os_content_commit(const LayerObjects& objects) const {
     const std::map<std::string, std::string> texts = objects.texts();
-    const auto config = texts.find("config");
-    if (config == texts.end()) {
-      return error(Code::kCorrupt, "the image has label {}, but no ostree repository at /srv/repo",
-                   kMachineOsContentLabel);
-    }
-    STRAKE_TRY_CONTEXT(const ostree::RepositoryMode mode, ostree::parse_repository_config(config->second), "/{}",
+    STRAKE_TRY_CONTEXT(const ostree::RepositoryMode mode, ostree::parse_repository_config(texts.at("config")), "/{}",
                        kArchiveRepositoryConfig);
     if (mode != ostree::RepositoryMode::kArchive) {
       return error(Code::kUnsupported, "/srv/repo is of mode {}, expected archive", ostree::to_string(mode));
@@ -218,9 +238,15 @@ class ImageOpener {
       return error(Code::kCorrupt, "label {} says {}, but the repository has no such commit", kMachineOsContentLabel,
                    promised.hex());
     }
+    std::set<std::string> refs;
+    for (const auto& [path, text] : texts) {
+      if (path.starts_with("refs/heads/")) refs.insert(text.substr(0, text.find('\n')));
+    }
+    if (refs.size() == 1) return ostree::Checksum::from_hex(*refs.begin()).context("the only ref of /srv/repo");
     if (commits.size() == 1) return commits.front();
-    return error(Code::kCorrupt, "/srv/repo holds {} commits, and no label {} says which one is meant", commits.size(),
-                 kMachineOsContentLabel);
+    return error(Code::kCorrupt,
+                 "/srv/repo holds {} commits, and neither label {} nor a single ref says which is meant",
+                 commits.size(), kMachineOsContentLabel);
   }
 
   Result<std::unique_ptr<OsImage>> open_plain() {
@@ -228,7 +254,8 @@ class ImageOpener {
                oci::ImageFiles::read(source_, manifest(), {.cache = options_.cache}, runtime_, call_));
     // An image without labels may still be one of the older form.
     if (files.find(kArchiveRepositoryConfig) != nullptr && files.find("usr/lib") == nullptr) {
-      return open_machine_os_content();
+      STRAKE_TRY(std::unique_ptr<OsImage> image, open_machine_os_content());
+      if (image) return image;
     }
     for (const auto& [path, file] : files.files()) {
       OsNode node = node_from_tar(file.tar, {file.layer, file.tar_offset});

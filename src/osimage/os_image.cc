@@ -189,10 +189,8 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
       return ++found == expected ? oci::AfterEntry::kEnough : oci::AfterEntry::kGoOn;
     };
     const oci::Descriptor& descriptor = manifest_->layers[layer];
-    bool begun = false;
     const auto show = [&](codec::Source& tar) -> Status {
-      if (begun) return wrong_first_place();
-      begun = true;
+      found = 0;  // from the start again, when the first place delivered something else
       return oci::visit_tar(tar, pick);
     };
     const auto read = [&, layer = layer](const oci::ImageSource& source) {
@@ -219,10 +217,12 @@ std::optional<std::pair<codec::Digest, std::uint64_t>> OsImage::content_place(co
 }
 
 Result<std::string> OsImage::read_file(const std::string& path, std::size_t max_bytes, const runtime::Call& call) {
-  codec::StringSink sink(max_bytes);
-  const OpenSink open = [&](const std::vector<std::string>&) -> Result<codec::Sink*> { return &sink; };
+  std::optional<codec::StringSink> sink;
+  const OpenSink open = [&](const std::vector<std::string>&) -> Result<codec::Sink*> {
+    return &sink.emplace(max_bytes);
+  };
   STRAKE_CHECK_OK(copy_files({path}, open, call).context("/{}", path));
-  return std::move(sink).take();
+  return std::move(*sink).take();
 }
 
 }  // namespace strake::osimage

@@ -76,7 +76,8 @@ class OsImage {
   /// /usr/etc, /etc is another name for that. kNotFound names the folder that does exist and what is in it.
   Result<Found> resolve(std::string_view path, LastLink last, const runtime::Call& call);
 
-  /// Asked once for each content that comes; it may be that of several files. nullptr: not wanted after all.
+  /// Asked for each content that comes; it may be that of several files. nullptr: not wanted after all. Asked again for
+  /// the same when a mirror delivered something else and the layer is read anew: what the last sink got counts.
   using OpenSink = std::function<Result<codec::Sink*>(const std::vector<std::string>& paths)>;
   /// The content of regular files by clean path, each layer read at most once. What the sinks got counts only on
   /// success.

@@ -200,6 +200,24 @@ TEST(OsImage, PlainImages) {
   EXPECT_EQ(read(**image, "/etc/a/x"), "3");
 }
 
+TEST(OsImage, ALabelAloneMakesNoMachineOsContent) {
+  Opener opener({{make_layer({tar_file("usr/lib/os-release", "NAME=x\n")})},
+                 {{"com.coreos.ostree-commit", SampleTree(kFiles).commit().hex()}}});
+  const auto image = opener.open();
+  ASSERT_TRUE(image.ok()) << image.error().to_string();
+  EXPECT_EQ((*image)->facts().form, Form::kPlain);
+}
+
+TEST(OsImage, MachineOsContentMustHoldItsCommit) {
+  const SampleTree tree(kFiles);
+  Opener opener({{make_layer(testing::archive_layer(tree))},
+                 {{"com.coreos.ostree-commit", ostree::Checksum::of("another").hex()}}});
+  const auto image = opener.open();
+  ASSERT_FALSE(image.ok());
+  EXPECT_NE(image.error().to_string().find("but the repository has no such commit"), std::string::npos)
+      << image.error().to_string();
+}
+
 TEST(OsImage, PathsStayInside) {
   const SampleTree tree(kFiles);
   Opener opener(native_image(tree, 1));
@@ -450,12 +468,19 @@ TEST(OsImage, ContentOfDerivedLayers) {
   image.layers.push_back(make_layer(
       {tar_file("etc/d/g", "derived"), tar_link(Type::kHardLink, "usr/h", "etc/d/f"), tar_file("opt/a", "kept")}));
   Opener opener(image);
-  const auto opened = opener.open();
+  auto cache = oci::BlobCache::open({opener.directory.path() / "cache"}, opener.runtime);
+  ASSERT_TRUE(cache.ok());
+  const auto opened = opener.open({.cache = cache->get()});
   ASSERT_TRUE(opened.ok()) << opened.error().to_string();
   EXPECT_EQ(read(**opened, "/etc/d/f"), "base");
   EXPECT_EQ(read(**opened, "/etc/d/g"), "derived");
   EXPECT_EQ(read(**opened, "/usr/h"), "base");
   EXPECT_EQ(read(**opened, "/opt/a"), "kept");  // composefs: the root is of the image's making
+  opener.source->take_opened();
+  const auto again = opener.open({.cache = cache->get()});
+  ASSERT_TRUE(again.ok()) << again.error().to_string();
+  EXPECT_EQ(listing(**again, false), listing(**opened, false));
+  EXPECT_TRUE(opener.source->take_opened().empty());
 }
 
 }  // namespace strake::osimage::os_image_test
