@@ -58,8 +58,7 @@ struct DatabaseLocation {
 /// In the order in which they are looked for: of each package system the first that exists is the one in use.
 std::span<const DatabaseLocation> database_locations();
 
-// --- Reading
-// -----------------------------------------------------------------------------------------------------------
+// --- Reading ---------------------------------------------------------------------------------------------------------
 
 inline constexpr std::uint64_t kMaxDatabaseBytes = 512u << 20;  ///< of a database a caller should load
 inline constexpr std::size_t kMaxPackages = 200'000;
@@ -78,8 +77,7 @@ bool is_dpkg_member(std::string_view file_name);
 /// What the readers return; for callers that put several files of a folder together.
 void sort_packages(PackageSystem system, std::vector<Package>& packages);
 
-// --- Comparing
-// ---------------------------------------------------------------------------------------------------------
+// --- Comparing -------------------------------------------------------------------------------------------------------
 
 /// Epoch, version and release; less than 0: `left` is older.
 int compare_versions(PackageSystem system, const Package& left, const Package& right);

@@ -54,8 +54,7 @@ Lines sorted(Lines lines) {
   return lines;
 }
 
-// --- Databases
-// ---------------------------------------------------------------------------------------------------------
+// --- Databases -------------------------------------------------------------------------------------------------------
 
 constexpr const char* kRpmFormat =
     "%{NAME}|%{EPOCH}|%{VERSION}|%{RELEASE}|%{ARCH}|%{SOURCERPM}|%{LONGSIZE}|%{INSTALLTIME}";
@@ -158,8 +157,7 @@ TEST(PackagesJudge, DpkgStatusOfThisMachine) {
   EXPECT_EQ(sorted(std::move(ours)), sorted(std::move(theirs)));
 }
 
-// --- Versions
-// ----------------------------------------------------------------------------------------------------------
+// --- Versions --------------------------------------------------------------------------------------------------------
 
 class VersionGenerator {
  public:

@@ -31,7 +31,7 @@ for i = 1, {} do
   local name = string.format("p%03d", i)
   print("%package -n " .. name .. "\n")
   print(string.format("Version: %d.%d%s\n", i % 7, i, endings[i % #endings + 1]))
-  print(string.format("Release: %d.el9\nSummary: number %d\n", i % 3, i))
+  print(string.format("Release: %d.{}\nSummary: number %d\n", i % 3, i))
   if i % 4 == 0 then print(string.format("Epoch: %d\n", i % 8)) end
   print("%description -n " .. name .. "\n" .. string.rep("some words ", i % 12 * 300) .. "\n")
   print("%files -n " .. name .. "\n")
@@ -53,9 +53,9 @@ Command rpm_command(std::vector<std::string> argv, const path& home) {
 
 }  // namespace
 
-Result<std::vector<path>> build_rpms(const path& folder, int count) {
+Result<std::vector<path>> build_rpms(const path& folder, int count, const std::string& dist) {
   const path spec = folder / "packages.spec";
-  STRAKE_CHECK_OK(write_file_atomic(spec, fmt::format(kSpec, count), 0644));
+  STRAKE_CHECK_OK(write_file_atomic(spec, fmt::format(kSpec, count, dist), 0644));
   STRAKE_TRY_CONTEXT(const ProcessOutput built,
                      run_checked(rpm_command({"rpmbuild", "-bb", "--quiet", "--define", "_topdir " + folder.string(),
                                               "--define", "_binary_payload w0.gzdio", spec.string()},

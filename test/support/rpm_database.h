@@ -11,8 +11,9 @@ namespace strake::test {
 
 /// `count` packages without files, from one run of rpmbuild in `folder`: p001, p002, ... with and without epochs, with
 /// pre-releases and snapshots among the versions, and with descriptions of up to 36 kB, so that some headers need
-/// several pages.
-Result<std::vector<std::filesystem::path>> build_rpms(const std::filesystem::path& folder, int count);
+/// several pages. `dist` ends their releases: "el9" is older than "el10".
+Result<std::vector<std::filesystem::path>> build_rpms(const std::filesystem::path& folder, int count,
+                                                      const std::string& dist = "el9");
 
 /// A database of rpm in a folder of its own, in the SQLite format.
 class RpmDatabase {
