@@ -22,19 +22,20 @@ constexpr auto kOsLsOptions = join_options(kOsLsOwnOptions, kOsOptions, kImageOp
 /// Written in pieces of this size, so that a long listing begins to show.
 constexpr std::size_t kListingPieceBytes = 64 * 1024;
 
-/// Lines for people, or the elements of a JSON array.
+/// Lines for people, or the elements of a JSON array, one a line: neither waits for the end.
 class ListingOutput {
  public:
-  explicit ListingOutput(bool as_json) : as_json_(as_json) {}
+  explicit ListingOutput(bool as_json) : as_json_(as_json), text_(as_json ? "[" : "") {}
 
   void add(std::string_view line) {
+    if (as_json_) text_ += first_ ? "\n" : ",\n";
+    first_ = false;
     text_ += line;
-    text_ += '\n';
+    if (!as_json_) text_ += '\n';
     if (text_.size() >= kListingPieceBytes) flush();
   }
-  void add(json::Object entry) { entries_.emplace_back(std::move(entry)); }
   void finish() {
-    if (as_json_) print(json::write_pretty(entries_));
+    if (as_json_) text_ += "\n]\n";
     flush();
   }
 
@@ -45,8 +46,8 @@ class ListingOutput {
   }
 
   bool as_json_;
+  bool first_ = true;
   std::string text_;
-  json::Array entries_;
 };
 
 Status check_ls_options(const Invocation& invocation, bool as_json) {
@@ -101,7 +102,7 @@ Result<int> run_os_ls(const Invocation& invocation) {
   const auto show = [&](const std::string& path, const OsNode& node) -> Status {
     const std::string whole = "/" + path;
     if (as_json) {
-      output.add(osimage::node_json(whole, node));
+      output.add(json::write(osimage::node_json(whole, node)));
     } else if (ostree) {
       output.add(osimage::ostree_line(whole, node, columns));
     } else {

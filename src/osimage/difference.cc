@@ -182,8 +182,8 @@ class Comparison {
   static std::vector<std::string> changed_attributes(const OsNode& a, const OsNode& b) {
     std::map<std::string, std::string> left;
     std::map<std::string, std::string> right;
-    for (const ostree::Xattr& xattr : a.xattrs) left.emplace(xattr.name, xattr.value);
-    for (const ostree::Xattr& xattr : b.xattrs) right.emplace(xattr.name, xattr.value);
+    for (const ostree::Xattr& xattr : a.xattrs.get()) left.emplace(xattr.name, xattr.value);
+    for (const ostree::Xattr& xattr : b.xattrs.get()) right.emplace(xattr.name, xattr.value);
     if (!a.checksum || !b.checksum) {
       left.erase(std::string(kSelinuxLabel));
       right.erase(std::string(kSelinuxLabel));

@@ -67,7 +67,7 @@ std::string ostree_line(std::string_view path, const OsNode& node, const OstreeC
     if (node.checksum) line += node.checksum->hex() + " ";
     if (node.meta_checksum) line += node.meta_checksum->hex() + " ";
   }
-  if (columns.xattrs) line += fmt::format("{{ {} }} ", ostree::print_xattrs(node.xattrs));
+  if (columns.xattrs) line += fmt::format("{{ {} }} ", ostree::print_xattrs(node.xattrs.get()));
   line += path;
   if (node.type == NodeType::kSymlink) line += " -> " + node.link_target;
   return line;
@@ -91,9 +91,9 @@ json::Object node_json(std::string_view path, const OsNode& node) {
     object["gid"] = node.gid;
     if (node.type == NodeType::kFile) object["size"] = node.size;
     if (node.type == NodeType::kSymlink) put_text("target", node.link_target);
-    if (!node.xattrs.empty()) {
+    if (!node.xattrs.get().empty()) {
       json::Object xattrs;
-      for (const ostree::Xattr& xattr : node.xattrs) xattrs[xattr.name] = codec::encode_base64(xattr.value);
+      for (const ostree::Xattr& xattr : node.xattrs.get()) xattrs[xattr.name] = codec::encode_base64(xattr.value);
       object["xattrs"] = std::move(xattrs);
     }
   }

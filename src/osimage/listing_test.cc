@@ -37,7 +37,7 @@ TEST(Listing, AsOstree) {
       *ostree::Checksum::from_hex("446a0ef11b7cc167f3b603e585c7eeeeb675faa412d5ec73f62988eb0b6c5488");
   OsNode file = node(NodeType::kFile, 0644, 6);
   file.checksum = *ostree::Checksum::from_hex("44f778e59f0a4748d6b0c90a47347212a231c4ad1e8f7ea5c5dffc7749153a6b");
-  file.xattrs = {{"user.foo", "bar"}};
+  file.xattrs = SharedXattrs(ostree::Xattrs{{"user.foo", "bar"}});
   EXPECT_EQ(ostree_line("/empty", folder, {.checksum = true, .xattrs = true}),
             "d00755 0 0      0 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d "
             "446a0ef11b7cc167f3b603e585c7eeeeb675faa412d5ec73f62988eb0b6c5488 { @a(ayay) [] } /empty");
@@ -56,7 +56,7 @@ TEST(Listing, NamesCannotPaintTheTerminal) {
 
 TEST(Listing, Json) {
   OsNode file = node(NodeType::kFile, 04755, 6);
-  file.xattrs = {{"user.foo", "bar"}};
+  file.xattrs = SharedXattrs(ostree::Xattrs{{"user.foo", "bar"}});
   EXPECT_EQ(json::write(node_json("/a", file)),
             R"({"path":"/a","type":"file","mode":"4755","uid":0,"gid":0,"size":6,"xattrs":{"user.foo":"YmFy"}})");
   EXPECT_EQ(json::write(node_json("/\xff", node(NodeType::kFileOrSymlink, 0))),

@@ -16,7 +16,7 @@ namespace strake::osimage {
 
 inline constexpr std::size_t kMaxLayerObjects = 1'000'000;
 /// Of metadata objects and attributes of one layer.
-inline constexpr std::uint64_t kMaxLayerObjectBytes = 512u << 20;
+inline constexpr std::uint64_t kMaxLayerObjectBytes = 256u << 20;
 
 enum class ObjectLayerForm { kNative, kArchiveRepository };
 

@@ -15,6 +15,7 @@ constexpr std::string_view kFinalLayerLabel = "ostree.final-diffid";
 constexpr std::string_view kCommitLabel = "ostree.commit";
 constexpr std::string_view kMachineOsContentLabel = "com.coreos.ostree-commit";
 constexpr std::string_view kPrepareRootConf = "usr/lib/ostree/prepare-root.conf";
+constexpr std::size_t kMaxNameBytes = 128u << 20;
 constexpr std::size_t kMaxPrepareRootBytes = 64 * 1024;
 /// Of the file above, in the cache.
 constexpr std::string_view kRootKind = "ostree-prepare-root";
@@ -54,8 +55,15 @@ Result<std::size_t> count_commit_layers(const oci::Manifest& manifest, const oci
   return static_cast<std::size_t>(std::ranges::find(ids, final_layer) - ids.begin()) + 1;
 }
 
+/// A folder that is in itself a million times would fit into a few kilobytes: what the tree takes is limited.
 Status fill_tree(OsTree& tree, const ObjectStore& objects, const ostree::Commit& commit) {
+  std::map<ostree::Checksum, SharedXattrs> folder_xattrs;
+  std::size_t name_bytes = 0;
   return ostree::walk_tree(objects, commit, [&](const ostree::TreeEntry& entry) -> Status {
+    name_bytes += name_of(entry.path).size();
+    if (name_bytes > kMaxNameBytes) {
+      return error(Code::kExhausted, "the names of the commit's files take more than {} bytes", kMaxNameBytes);
+    }
     OsNode node;
     node.checksum = entry.checksum;
     if (entry.meta == nullptr) {
@@ -64,7 +72,10 @@ Status fill_tree(OsTree& tree, const ObjectStore& objects, const ostree::Commit&
       node.mode = entry.meta->mode & 07777;
       node.uid = entry.meta->uid;
       node.gid = entry.meta->gid;
-      node.xattrs = entry.meta->xattrs;
+      const auto known = folder_xattrs.find(*entry.meta_checksum);
+      node.xattrs = known != folder_xattrs.end()
+                        ? known->second
+                        : folder_xattrs.emplace(*entry.meta_checksum, entry.meta->xattrs).first->second;
       node.meta_checksum = *entry.meta_checksum;
     }
     tree.put(entry.path, std::move(node));
@@ -114,6 +125,10 @@ class ImageOpener {
     STRAKE_TRY(image_->manifest_, source_.read_manifest(descriptor, call_));
     STRAKE_TRY(config_, source_.read_config(manifest(), call_));
     if (manifest().layers.empty()) return error(Code::kInvalidArgument, "the image has no layers");
+    if (descriptor.platform && descriptor.platform->architecture != config_->platform.architecture) {
+      return error(Code::kCorrupt, "the index says the image is for {}, its config says {}",
+                   descriptor.platform->architecture, config_->platform.architecture);
+    }
     image_->source_ = &source_;
     image_->cache_ = options_.cache;
     ImageFacts& facts = image_->facts_;

@@ -12,6 +12,8 @@ namespace {
 
 /// As many as Linux follows.
 constexpr int kMaxFollowedLinks = 40;
+/// Of all targets: one link may be at very many paths.
+constexpr std::uint64_t kMaxLinkBytes = 128u << 20;
 /// So many entries of a folder are named when something in it is missing.
 constexpr std::size_t kMaxNamedEntries = 20;
 
@@ -102,12 +104,16 @@ Status OsImage::load_nodes(const std::vector<OsNode*>& nodes, const runtime::Cal
   if (unknown.empty()) return {};
   ObjectStore::Wanted wanted;
   for (const auto& [checksum, sharing] : unknown) wanted.insert(checksum);
-  return objects_->find_files(
+  STRAKE_CHECK_OK(objects_->find_files(
       std::move(wanted),
       [&](const ostree::Checksum& checksum, const ostree::FileInfo& info) {
-        for (OsNode* node : unknown[checksum]) apply_file_info(*node, info);
+        std::vector<OsNode*>& sharing = unknown[checksum];
+        link_bytes_ += info.symlink_target.size() * sharing.size();
+        if (link_bytes_ <= kMaxLinkBytes) apply_file_info(sharing, info);
       },
-      call);
+      call));
+  if (link_bytes_ <= kMaxLinkBytes) return {};
+  return error(Code::kExhausted, "the targets of the image's symbolic links take more than {} bytes", kMaxLinkBytes);
 }
 
 Status OsImage::load_details(const runtime::Call& call) {
@@ -160,7 +166,9 @@ Result<std::vector<std::string>> OsImage::copy_files_except_links(const std::vec
     const OpenObjectSink open_object = [&](const ostree::Checksum& checksum,
                                            const ostree::FileInfo& info) -> Result<codec::Sink*> {
       const std::vector<std::string>& sharing = objects.at(checksum);
-      for (const std::string& path : sharing) apply_file_info(*tree_.find(path), info);
+      std::vector<OsNode*> nodes;
+      for (const std::string& path : sharing) nodes.push_back(tree_.find(path));
+      apply_file_info(nodes, info);
       if (!info.is_symlink()) return open(sharing);
       links.insert(links.end(), sharing.begin(), sharing.end());
       return static_cast<codec::Sink*>(nullptr);

@@ -102,6 +102,7 @@ class OsImage {
 
   ImageFacts facts_;
   OsTree tree_;
+  std::uint64_t link_bytes_ = 0;          ///< of link targets that were loaded
   std::unique_ptr<ObjectStore> objects_;  ///< nullptr: a plain image
   // Of images:
   const oci::ImageSource* source_ = nullptr;

@@ -74,7 +74,7 @@ std::string listing(const OsImage& image, bool details) {
     if (details) {
       text += fmt::format(":{:o}:{}:{}", node.mode, node.uid, node.size);
       if (node.type == NodeType::kSymlink) text += ">" + node.link_target;
-      for (const ostree::Xattr& xattr : node.xattrs) text += "{" + xattr.name + "=" + xattr.value + "}";
+      for (const ostree::Xattr& xattr : node.xattrs.get()) text += "{" + xattr.name + "=" + xattr.value + "}";
     }
     text += ' ';
     return {};
@@ -379,6 +379,29 @@ TEST(OsImage, LayersMustBeThoseOfTheConfig) {
     EXPECT_NE(loaded.error().to_string().find("but the image config says"), std::string::npos)
         << loaded.error().to_string();
   }
+}
+
+/// One link with a long target, in a folder that is in the tree 65536 times.
+TEST(OsImage, ASmallImageCannotTakeAllMemory) {
+  using ostree::Checksum;
+  using ostree::ObjectType;
+  SampleTree tree(std::vector<SampleFile>{{.path = "l", .symlink_target = std::string(4000, 'x')}});
+  const Checksum meta = Checksum::of(ostree::serialize_dirmeta({0, 0, 0040755, {}}));
+  std::string bytes = ostree::serialize_dirtree({{{"l", tree.files.begin()->first}}, {}});
+  for (int i = 0; i < 16; ++i) {
+    const Checksum below = Checksum::of(bytes);
+    tree.metadata[{ObjectType::kDirTree, below}] = bytes;
+    bytes = ostree::serialize_dirtree({{}, {{"a", below, meta}, {"b", below, meta}}});
+  }
+  tree.metadata[{ObjectType::kDirTree, Checksum::of(bytes)}] = bytes;
+  tree.metadata.erase({ObjectType::kCommit, tree.commit()});
+  const std::string commit = ostree::serialize_commit(
+      {ostree::Variant::array("{sv}", {}), std::nullopt, "", "", 0, Checksum::of(bytes), meta});
+  tree.metadata[{ObjectType::kCommit, Checksum::of(commit)}] = commit;
+  SampleImage image = native_image(tree, 1);
+  image.labels["ostree.commit"] = Checksum::of(commit).hex();
+  const std::string message = refusal(image, true);
+  EXPECT_NE(message.find("symbolic links take more than"), std::string::npos) << message;
 }
 
 // --- Derived layers -------------------------------------------------------------------------------------------------

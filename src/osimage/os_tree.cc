@@ -31,6 +31,14 @@ std::string_view to_string(NodeType type) {
   return "unknown";
 }
 
+SharedXattrs::SharedXattrs(ostree::Xattrs xattrs)
+    : shared_(xattrs.empty() ? nullptr : std::make_shared<const ostree::Xattrs>(std::move(xattrs))) {}
+
+const ostree::Xattrs& SharedXattrs::get() const {
+  static const ostree::Xattrs kNone;
+  return shared_ ? *shared_ : kNone;
+}
+
 std::string_view parent_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -115,18 +123,23 @@ OsNode node_from_tar(const codec::TarEntry& entry, const LayerPlace& place) {
   node.gid = entry.gid;
   node.size = entry.size;
   if (entry.type == codec::TarEntryType::kSymlink) node.link_target = entry.link_target;
-  for (const auto& [name, value] : entry.xattrs) node.xattrs.push_back({name, value});
+  ostree::Xattrs xattrs;
+  for (const auto& [name, value] : entry.xattrs) xattrs.push_back({name, value});
+  node.xattrs = SharedXattrs(std::move(xattrs));
   return node;
 }
 
-void apply_file_info(OsNode& node, const ostree::FileInfo& info) {
-  node.type = info.is_symlink() ? NodeType::kSymlink : NodeType::kFile;
-  node.mode = info.mode & kPermissionBits;
-  node.uid = info.uid;
-  node.gid = info.gid;
-  node.size = info.size;
-  node.link_target = info.symlink_target;
-  node.xattrs = info.xattrs;
+void apply_file_info(const std::vector<OsNode*>& nodes, const ostree::FileInfo& info) {
+  const SharedXattrs xattrs(info.xattrs);
+  for (OsNode* node : nodes) {
+    node->type = info.is_symlink() ? NodeType::kSymlink : NodeType::kFile;
+    node->mode = info.mode & kPermissionBits;
+    node->uid = info.uid;
+    node->gid = info.gid;
+    node->size = info.size;
+    node->link_target = info.symlink_target;
+    node->xattrs = xattrs;
+  }
 }
 
 }  // namespace strake::osimage

@@ -36,6 +36,18 @@ struct LayerPlace {
   auto operator<=>(const LayerPlace&) const = default;
 };
 
+/// Extended attributes, shared by the nodes of one object: a small image may put one object at a million paths.
+class SharedXattrs {
+ public:
+  SharedXattrs() = default;
+  explicit SharedXattrs(ostree::Xattrs xattrs);
+  const ostree::Xattrs& get() const;
+  bool operator==(const SharedXattrs& other) const { return get() == other.get(); }
+
+ private:
+  std::shared_ptr<const ostree::Xattrs> shared_;  ///< nullptr: none
+};
+
 struct OsNode {
   using Children = std::map<std::string, std::unique_ptr<OsNode>, std::less<>>;
 
@@ -45,7 +57,7 @@ struct OsNode {
   std::uint64_t gid = 0;
   std::uint64_t size = 0;
   std::string link_target{};
-  ostree::Xattrs xattrs{};
+  SharedXattrs xattrs{};
   std::optional<ostree::Checksum> checksum{};       ///< of the ostree object: file, or list of a folder
   std::optional<ostree::Checksum> meta_checksum{};  ///< of a folder's dirmeta object
   std::optional<LayerPlace> place{};                ///< of a file that is in a layer and no ostree object
@@ -84,8 +96,8 @@ Status walk_nodes(const std::string& path, const OsNode& node, bool recursive, N
 
 /// What a layer says about a file.
 OsNode node_from_tar(const codec::TarEntry& entry, const LayerPlace& place);
-/// Completes a node with what its object says.
-void apply_file_info(OsNode& node, const ostree::FileInfo& info);
+/// Completes nodes of one object with what it says.
+void apply_file_info(const std::vector<OsNode*>& nodes, const ostree::FileInfo& info);
 
 /// "a/b" of "a/b/c"; "" of "c".
 std::string_view parent_of(std::string_view path);

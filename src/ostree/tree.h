@@ -24,7 +24,7 @@ Result<std::string> read_metadata(const MetadataSource& source, ObjectType type,
 Result<Commit> read_commit(const MetadataSource& source, const Checksum& checksum);
 
 struct TreeLimits {
-  std::size_t max_entries = 4'000'000;  ///< a folder may be shared, and so a small repository mean an endless tree
+  std::size_t max_entries = 1'000'000;  ///< a folder may be shared, and so a small repository mean an endless tree
   std::size_t max_depth = 256;
   std::size_t max_path_bytes = 4096;
 };

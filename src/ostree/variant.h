@@ -17,7 +17,7 @@ namespace strake::ostree {
 
 struct VariantLimits {
   std::size_t max_depth = 32;  ///< containers inside each other
-  std::size_t max_nodes = 2'000'000;
+  std::size_t max_nodes = 1'000'000;
 };
 
 struct Variant {
