@@ -154,6 +154,12 @@ class LayerScan {
 
   static Status duplicate() { return error(Code::kCorrupt, "the object is in the layer twice"); }
 
+  /// A link is all header: it is checked before anybody hears of it, and followed.
+  static Status check_symlink(const Checksum& checksum, const FileInfo& info) {
+    if (!info.is_symlink()) return {};
+    return ostree::require_checksum(ObjectType::kFile, checksum, ostree::checksum_of_file(info, ""));
+  }
+
   Status add_file(const ObjectName& name, const oci::LayerEntry& entry) {
     FileInfo info;
     info.uid = static_cast<std::uint32_t>(entry.tar.uid);
@@ -170,8 +176,9 @@ class LayerScan {
     // The attributes stand directly before their file; a file without any may do without them.
     if (pending_ && pending_->first == name.checksum) info.xattrs = std::move(pending_->second);
     pending_.reset();
+    STRAKE_CHECK_OK(check_symlink(name.checksum, info));
     STRAKE_TRY(codec::Sink* const sink, open_ ? open_(name.checksum, info) : Result<codec::Sink*>(nullptr));
-    if (keep_ || sink != nullptr) {
+    if (!info.is_symlink() && (keep_ || sink != nullptr)) {
       NowhereSink nowhere;
       STRAKE_CHECK_OK(ostree::copy_checked(info, entry.content, name.checksum,
                                            sink == nullptr ? static_cast<codec::Sink&>(nowhere) : *sink));
@@ -182,12 +189,9 @@ class LayerScan {
   Status add_archived(const ObjectName& name, const oci::LayerEntry& entry) {
     if (entry.tar.type != codec::TarEntryType::kFile) return error(Code::kCorrupt, "a file object is no file");
     STRAKE_TRY(FileInfo info, ostree::read_archived_header(entry.content));
+    STRAKE_CHECK_OK(check_symlink(name.checksum, info));
     STRAKE_TRY(codec::Sink* const sink, open_ ? open_(name.checksum, info) : Result<codec::Sink*>(nullptr));
-    if (sink != nullptr) {
-      STRAKE_CHECK_OK(ostree::copy_archived(info, entry.content, name.checksum, *sink));
-    } else if (info.is_symlink()) {
-      STRAKE_CHECK_OK(ostree::require_checksum(ObjectType::kFile, name.checksum, ostree::checksum_of_file(info, "")));
-    }
+    if (sink != nullptr) STRAKE_CHECK_OK(ostree::copy_archived(info, entry.content, name.checksum, *sink));
     return keep_file(name.checksum, std::move(info));
   }
 
