@@ -8,16 +8,6 @@
 
 namespace strake::test {
 
-Lines split(std::string_view text, char separator) {
-  Lines parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-  }
-  return parts;
-}
-
 void expect_same_lines(const Lines& ours, const Lines& theirs) {
   if (ours == theirs) return;
   Lines our_sorted = ours, their_sorted = theirs, only_ours, only_theirs;

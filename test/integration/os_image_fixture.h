@@ -4,22 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/subprocess.h"
 #include "support/layout_editor.h"
+#include "support/lines.h"
 #include "support/os_images.h"
 #include "support/strake_command.h"
 #include "support/temp_dir.h"
 
 namespace strake::test {
-
-using Lines = std::vector<std::string>;
-
-/// What stands between the separators; nothing behind the last one.
-Lines split(std::string_view text, char separator);
-inline Lines lines_of(std::string_view text) { return split(text, '\n'); }
 
 /// The same lines in the same order; a failure shows those that only one side has.
 void expect_same_lines(const Lines& ours, const Lines& theirs);

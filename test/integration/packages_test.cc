@@ -13,6 +13,7 @@
 #include "base/subprocess.h"
 #include "packages/packages.h"
 #include "packages/versions.h"
+#include "support/lines.h"
 #include "support/rpm_database.h"
 #include "support/temp_dir.h"
 
@@ -23,7 +24,6 @@ using namespace std::chrono_literals;
 using packages::Package;
 using packages::PackageSystem;
 using std::filesystem::path;
-using Lines = std::vector<std::string>;
 
 constexpr int kPackages = 300;
 constexpr int kVersionPairs = 20'000;
@@ -37,16 +37,6 @@ std::string output_of(std::vector<std::string> argv, std::string stdin_bytes = "
   const auto output = run_checked(command);
   EXPECT_TRUE(output.ok()) << (output.ok() ? "" : output.error().to_string());
   return output.ok() ? output->stdout_bytes : "";
-}
-
-Lines lines_of(std::string_view text) {
-  Lines lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-  }
-  return lines;
 }
 
 Lines sorted(Lines lines) {

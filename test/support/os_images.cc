@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/subprocess.h"
 #include "codec/tar.h"
+#include "support/lines.h"
 #include "support/servers.h"
 
 namespace strake::test {
@@ -243,11 +244,8 @@ Status OsImages::write_repositories() {
 Result<std::string> OsImages::content_meta() const {
   STRAKE_TRY(const std::string listing, run({"ostree", "--repo=bare-user", "ls", "-R", "-C", kOsBranch}));
   boost::json::object mapping;
-  for (std::string_view rest = listing; !rest.empty();) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-    if (line.empty() || line[0] == 'd') continue;
+  for (const std::string_view line : lines_of(listing)) {
+    if (line.starts_with('d')) continue;
     const std::size_t slash = line.find('/');
     if (slash == line.npos || slash < 65) return error(Code::kInternal, "no line of ostree: {}", line);
     const std::string_view name = line.substr(slash);

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/subprocess.h"
+#include "support/lines.h"
 
 namespace strake::test {
 namespace {
@@ -98,12 +99,7 @@ Status RpmDatabase::erase(const std::vector<std::string>& names) const {
 Result<std::vector<std::string>> RpmDatabase::query(const std::string& format) const {
   STRAKE_TRY_CONTEXT(const std::string output, rpm({"--query", "--all", "--queryformat", format + "\n"}),
                      "listing the packages in {}", folder_.string());
-  std::vector<std::string> lines;
-  for (std::string_view rest = output; !rest.empty();) {
-    const std::size_t end = rest.find('\n');
-    lines.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-  }
+  Lines lines = lines_of(output);
   std::ranges::sort(lines);
   return lines;
 }
