@@ -184,34 +184,30 @@ std::string accepted_manifest_types() {
 
 Result<Descriptor> describe_manifest(std::string_view bytes, const net::Headers& headers,
                                      std::string_view tag_or_digest) {
-  const std::string_view announced = without_parameters(headers.get("Content-Type").value_or(""));
-  const bool known = is_index_type(announced) || is_manifest_type(announced);
-  // Registries that serve files say text/plain or application/json: then the document speaks for itself.
-  STRAKE_TRY(const auto document, parse_document(bytes, known ? announced : std::string_view()));
-  const std::string type = std::visit([](const auto& parsed) { return parsed.media_type; }, document);
   const auto hash_as = [&](codec::Digest::Algorithm algorithm) {
     codec::Hasher hasher(algorithm);
     hasher.update(bytes);
     return std::move(hasher).finish();
   };
+  // Before anything in it is looked at.
   const Result<codec::Digest> asked = codec::Digest::parse(tag_or_digest);
-  if (asked.ok()) {
-    const codec::Digest found = hash_as(asked->algorithm());
-    if (found != *asked) {
-      return error(Code::kCorrupt, "the registry answered with a manifest of digest {} when {} was asked for",
-                   found.to_string(), asked->to_string());
-    }
-    return Descriptor{type, *asked, bytes.size()};
+  const codec::Digest found = hash_as(asked.ok() ? asked->algorithm() : codec::Digest::Algorithm::kSha256);
+  if (asked.ok() && found != *asked) {
+    return error(Code::kCorrupt, "the registry answered with a manifest of digest {} when {} was asked for",
+                 found.to_string(), asked->to_string());
   }
-  Descriptor descriptor{type, hash_as(codec::Digest::Algorithm::kSha256), bytes.size()};
-  if (const auto claimed = headers.get("Docker-Content-Digest")) {
+  if (const auto claimed = headers.get("Docker-Content-Digest"); claimed && !asked.ok()) {
     const Result<codec::Digest> digest = codec::Digest::parse(*claimed);
     if (digest.ok() && hash_as(digest->algorithm()) != *digest) {
-      return error(Code::kCorrupt, "the manifest has digest {}, but the registry announced {}",
-                   descriptor.digest.to_string(), digest->to_string());
+      return error(Code::kCorrupt, "the manifest has digest {}, but the registry announced {}", found.to_string(),
+                   digest->to_string());
     }
   }
-  return descriptor;
+  const std::string_view announced = without_parameters(headers.get("Content-Type").value_or(""));
+  const bool known = is_index_type(announced) || is_manifest_type(announced);
+  // Registries that serve files say text/plain or application/json: then the document speaks for itself.
+  STRAKE_TRY(const auto document, parse_document(bytes, known ? announced : std::string_view()));
+  return Descriptor{std::visit([](const auto& parsed) { return parsed.media_type; }, document), found, bytes.size()};
 }
 
 }  // namespace strake::oci
