@@ -103,7 +103,7 @@ Result<std::uint64_t> BlobCache::size_bytes() const {
   return total;
 }
 
-Status BlobCache::make_room(std::uint64_t bytes, const runtime::Call& call) {
+Status BlobCache::make_room(std::uint64_t bytes, const std::filesystem::path& keep, const runtime::Call& call) {
   if (bytes > options_.max_bytes) {
     return error(Code::kExhausted, "{} bytes do not fit into the cache, whose limit is {}", bytes, options_.max_bytes);
   }
@@ -119,7 +119,7 @@ Status BlobCache::make_room(std::uint64_t bytes, const runtime::Call& call) {
   for (const CacheFile& file : files) total += file.bytes;
   for (const CacheFile& file : files) {
     if (total + bytes <= options_.max_bytes) break;
-    if (file.partial && is_in_work(file.path)) continue;
+    if (file.path == keep || (file.partial && is_in_work(file.path))) continue;
     std::error_code ignored;
     std::filesystem::remove(file.path, ignored);
     total -= file.bytes;
@@ -134,20 +134,19 @@ Result<std::unique_ptr<BlobSource>> BlobCache::fetch(const ImageSource& source, 
   // Another process may remove the file between the fetch and the opening: then it is fetched again.
   for (int attempt = 0;; ++attempt) {
     if (!has(descriptor)) {
-      STRAKE_CHECK_OK(make_room(descriptor.size, call));
+      STRAKE_CHECK_OK(make_room(descriptor.size, path, call));
       const BlobFilePaths paths{
           options_.directory / "partial" / fmt::format("{}-{}", algorithm_name(digest), digest.hex()), path};
       const FillBlob fill = [&](std::uint64_t offset, const auto& on_data) {
         return source.stream_blob(descriptor, offset, on_data, call);
       };
-      STRAKE_CHECK_OK(source
-                          .read_anywhere(descriptor,
-                                         [&]() -> Status {
-                                           STRAKE_TRY([[maybe_unused]] const FileFetch fetched,
-                                                      fetch_to_file(paths, descriptor, fill, runtime_, call));
-                                           return {};
-                                         })
-                          .context("filling cache {}", options_.directory.string()));
+      const auto fetch_once = [&]() -> Status {
+        STRAKE_TRY([[maybe_unused]] const FileFetch fetched, fetch_to_file(paths, descriptor, fill, runtime_, call));
+        return {};
+      };
+      STRAKE_CHECK_OK(
+          source.read_anywhere(descriptor, fetch_once).context("filling cache {}", options_.directory.string()));
+      STRAKE_CHECK_OK(make_room(0, path, call));
     }
     Result<StoredFile> file = FolderFiles(path.parent_path()).open(digest.hex());
     if (!file.ok()) {
@@ -178,8 +177,9 @@ Result<std::optional<std::string>> BlobCache::read_derived(std::string_view kind
 
 Status BlobCache::write_derived(std::string_view kind, const codec::Digest& digest, std::string_view bytes,
                                 const runtime::Call& call) {
-  STRAKE_CHECK_OK(make_room(bytes.size(), call));
-  return write_file_atomic(derived_path(kind, digest), bytes, kCacheFileMode);
+  const std::filesystem::path path = derived_path(kind, digest);
+  STRAKE_CHECK_OK(make_room(bytes.size(), path, call));
+  return write_file_atomic(path, bytes, kCacheFileMode);
 }
 
 Result<std::unique_ptr<BlobSource>> CachedSource::open_blob(const Descriptor& descriptor,

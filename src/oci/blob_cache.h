@@ -5,7 +5,8 @@
 //   derived/KIND-HEX        small files computed from a blob, such as the index of a layer
 //   lock                    held while files are removed
 //
-// The least recently used files go first when the limit is reached. A file that is being read stays readable.
+// The least recently used files go first when the limit is reached. A file that is being read stays readable. Several
+// who fetch at once may together exceed the limit while they do; each makes it hold again when it is done.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ class BlobCache {
   BlobCache(CacheOptions options, runtime::Runtime& runtime) : options_(std::move(options)), runtime_(runtime) {}
   std::filesystem::path blob_path(const codec::Digest& digest) const;
   std::filesystem::path derived_path(std::string_view kind, const codec::Digest& digest) const;
-  Status make_room(std::uint64_t bytes, const runtime::Call& call);
+  /// For so many bytes more. `keep` stays whatever its age: somebody is about to open it.
+  Status make_room(std::uint64_t bytes, const std::filesystem::path& keep, const runtime::Call& call);
 
   CacheOptions options_;
   runtime::Runtime& runtime_;

@@ -1,3 +1,6 @@
+#include <array>
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "oci/copy.h"
@@ -188,6 +191,39 @@ TEST_F(ImageContent, LimitsHold) {
     EXPECT_EQ(texts.ok(), c.accepted) << c.name;
     EXPECT_TRUE(texts.ok() || texts.error().code() == Code::kExhausted) << c.name;
   }
+}
+
+TEST_F(ImageContent, WithoutACacheNothingIsWritten) {
+  testing::FakeRegistry registry;
+  Registries registries(registry.client_options(dir_.path()), {}, runtime_);
+  testing::write_image(dir_ / "layout", "v1", {make_layer({tar_file("a", noise(6u << 20, 3))})});
+  const Layout layout = Layout::open(dir_ / "layout").value();
+  const auto target = RegistryTarget::open({registry.host(), "os"}, registries);
+  ASSERT_TRUE(copy_image(layout, "v1", **target, "v1", {}, runtime_, {}).ok());
+  // Every place this program would write to by itself.
+  constexpr std::array kPlaces{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR"};
+  std::map<std::string, std::string> before;
+  for (const char* place : kPlaces) {
+    if (const char* value = std::getenv(place)) before[place] = value;
+    std::filesystem::create_directory(dir_ / place);
+    ::setenv(place, (dir_ / place).c_str(), 1);
+  }
+  const auto read = [&]() -> Status {
+    STRAKE_TRY(const auto source, RegistrySource::open({registry.host(), "os", "v1"}, registries));
+    STRAKE_TRY(const Descriptor root, source->resolve(""));
+    STRAKE_TRY(const Manifest manifest, source->read_manifest(root));
+    STRAKE_TRY(const ImageFiles files, ImageFiles::read(*source, manifest, {}, runtime_, {}));
+    STRAKE_TRY([[maybe_unused]] const auto texts,
+               files.read_files({*source, manifest}, {"a"}, SymbolicLinks::kKeep, {}, {}));
+    codec::StringSink sink;
+    return files.stream_file({*source, manifest}, "a", SymbolicLinks::kFollow, sink, {});
+  };
+  const Status done = read();
+  for (const char* place : kPlaces) {
+    EXPECT_TRUE(std::filesystem::is_empty(dir_ / place)) << place;
+    before.contains(place) ? ::setenv(place, before[place].c_str(), 1) : ::unsetenv(place);
+  }
+  EXPECT_TRUE(done.ok()) << done.error().to_string();
 }
 
 TEST_F(ImageContent, AnIndexThatDoesNotFitIsNoticed) {
