@@ -1,7 +1,10 @@
 #include "oci/image_files.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "codec/compress.h"
 #include "oci/copy.h"
 #include "oci/testing/fake_registry.h"
@@ -120,6 +123,54 @@ TEST(LayerIndex, IsASmallPartOfALayer) {
   const auto encoded = encode_layer_index(index_of_tar(layer));
   ASSERT_TRUE(encoded.ok());
   EXPECT_LT(encoded->size() * 50, layer.size()) << encoded->size() << " of " << layer.size();
+}
+
+/// The index of a layer as an OS image has it: 100,000 files in a tree of packages, most of them small and a few large,
+/// each with its own time and size.
+LayerIndex large_index(std::uint64_t& tar_bytes) {
+  SeededRandom random(11);
+  LayerIndex index{codec::Digest::sha256_of(""), {}};
+  constexpr std::array kFolders{"usr/lib/python3.9/site-packages",
+                                "usr/share/doc",
+                                "usr/lib/modules/5.14.0-427.el9.x86_64/kernel",
+                                "usr/share/locale",
+                                "usr/lib64",
+                                "usr/share/licenses"};
+  constexpr std::array kEndings{".py", ".so.1", ".ko.xz", ".mo", "", ".txt"};
+  const auto word = [&] {
+    std::string text;
+    for (std::uint64_t i = 0, length = 4 + random.below(10); i < length; ++i) {
+      text += static_cast<char>('a' + random.below(26));
+    }
+    return text;
+  };
+  tar_bytes = 1024;
+  std::string package;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::size_t kind = static_cast<std::size_t>(i) * kFolders.size() / 100'000;
+    if (i % 25 == 0) package = fmt::format("{}/{}", kFolders[kind], word());
+    LayerFile file;
+    file.tar.path = fmt::format("{}/{}{}", package, word(), kEndings[kind]);
+    // Two thirds below 4 KiB, a mean of about 20 KiB.
+    file.tar.size = std::uint64_t{1} << (6 + random.below(12));
+    file.tar.size += random.below(file.tar.size);
+    file.tar.mtime.seconds = 1'700'000'000 + static_cast<std::int64_t>(random.below(10'000'000));
+    file.tar.xattrs = {{"user.component", package.substr(package.rfind('/') + 1)}};
+    file.tar_offset = tar_bytes + 512;
+    tar_bytes += 512 + (file.tar.size + 511) / 512 * 512;
+    index.files.push_back(std::move(file));
+  }
+  return index;
+}
+
+TEST(LayerIndex, OfALargeLayerIsSmall) {
+  std::uint64_t tar_bytes = 0;
+  const LayerIndex index = large_index(tar_bytes);
+  const auto encoded = encode_layer_index(index);
+  ASSERT_TRUE(encoded.ok());
+  EXPECT_EQ(decode_layer_index(*encoded).value(), index);
+  // The aim is 2 % of the layer as it is stored, compressed; gzip leaves more than a third of such a tree.
+  EXPECT_LT(encoded->size() * 50, tar_bytes / 3) << encoded->size() << " for a layer of " << tar_bytes;
 }
 
 TEST(ImageFiles, LaterListingsReadNoLayer) {
