@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "codec/compress.h"
+#include "net/testing/connect_proxy.h"
 #include "oci/blob_cache.h"
 #include "oci/copy.h"
 #include "oci/docker_archive.h"
@@ -303,24 +304,88 @@ TEST_P(Registry, BlobsAreMountedNotSent) {
   client({crane_, "validate", "--remote", name("mount/to")});
 }
 
+/// A mirror set of the cluster, for a source that no name server knows.
+json::Value mirror_set(const std::string& mirror, const std::string& policy) {
+  return json::parse(
+             fmt::format(
+                 R"({{"apiVersion":"config.openshift.io/v1","kind":"ImageDigestMirrorSet","metadata":{{"name":"m"}},)"
+                 R"("spec":{{"imageDigestMirrors":[{{"source":"source.invalid/org","mirrors":["{}/mirror"],)"
+                 R"("mirrorSourcePolicy":"{}"}}]}}}})",
+                 mirror, policy))
+      .value();
+}
+
 TEST_P(Registry, NoRouteButTheMirror) {
   oci::testing::write_image(work_ / "layout", "v1", sample_layers());
   const auto pushed = push(work_ / "layout", "mirror/os", *registries_);
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_string();
-  const std::string conf = fmt::format(
-      "[[registry]]\nprefix = \"source.invalid/org\"\n[[registry.mirror]]\nlocation = \"{}/mirror\"\n"
-      "pull-from-mirror = \"digest-only\"\n",
-      server_->host());
-  const auto rules = oci::parse_registries_conf(conf);
-  ASSERT_TRUE(rules.ok()) << rules.error().to_string();
-  oci::Registries registries(settings(true), *rules, runtime_);
   const oci::Reference wanted{"source.invalid", "org/os", "", pushed->root.digest};
-  const auto source = oci::RegistrySource::open(wanted, registries);
-  const auto target = oci::LayoutTarget::open(work_ / "pulled", runtime_);
-  const auto pulled = oci::copy_image(**source, "", **target, "v1", {}, runtime_, {});
-  ASSERT_TRUE(pulled.ok()) << pulled.error().to_string();
-  EXPECT_EQ(pulled->root.digest, pushed->root.digest);
-  client({"skopeo", "inspect", "oci:" + (work_ / "pulled").string() + ":v1"});
+  for (const std::string policy : {"NeverContactSource", "AllowContactingSource"}) {
+    // Every connection, those to this machine included, goes through a proxy that writes down where it leads.
+    net::testing::ConnectProxy proxy;
+    oci::RegistryOptions options = settings(true);
+    options.proxy = net::ProxySettings{fmt::format("http://127.0.0.1:{}", proxy.port()), "", "", false};
+    const auto rules = oci::rules_from_mirror_sets({mirror_set(server_->host(), policy)});
+    ASSERT_TRUE(rules.ok()) << rules.error().to_string();
+    oci::Registries registries(options, *rules, runtime_);
+    const auto source = oci::RegistrySource::open(wanted, registries);
+    ASSERT_TRUE(source.ok()) << source.error().to_string();
+    const auto target = oci::LayoutTarget::open(work_ / policy, runtime_);
+    const auto pulled = oci::copy_image(**source, "", **target, "v1", {}, runtime_, {});
+    ASSERT_TRUE(pulled.ok()) << policy << ": " << pulled.error().to_string();
+    EXPECT_EQ(pulled->root.digest, pushed->root.digest);
+    const auto files = list(**source);
+    EXPECT_TRUE(files.ok()) << policy << ": " << files.error().to_string();
+    client({"skopeo", "inspect", "oci:" + (work_ / policy).string() + ":v1"});
+    const auto contacted = [&] {
+      std::set<std::string> hosts;
+      for (const std::string& head : proxy.heads()) hosts.insert(head.substr(0, head.find(" HTTP/")));
+      return hosts;
+    };
+    std::set<std::string> expected{"CONNECT " + server_->host()};
+    if (server_->token_host()) expected.insert("CONNECT " + *server_->token_host());
+    EXPECT_EQ(contacted(), expected) << policy;
+
+    // What the mirror does not have leads to the source only where the policy allows it.
+    const oci::Reference absent{"source.invalid", "org/absent", "", pushed->root.digest};
+    const auto missing = oci::RegistrySource::open(absent, registries);
+    EXPECT_FALSE((*missing)->resolve("").ok());
+    if (policy == "AllowContactingSource") expected.insert("CONNECT source.invalid:443");
+    EXPECT_EQ(contacted(), expected) << policy;
+  }
+}
+
+TEST_P(Registry, TamperingWithItsDiskIsNoticed) {
+  const oci::Descriptor root =
+      oci::testing::write_image(work_ / "layout", "v1", sample_layers(GetParam() == RegistryLogin::kToken ? 5 : 6));
+  ASSERT_TRUE(push(work_ / "layout", "tampered/os", *registries_).ok());
+  const oci::Layout layout = oci::Layout::open(work_ / "layout").value();
+  const oci::Manifest manifest = layout.read_manifest(root).value();
+  std::vector<oci::Descriptor> parts{root, manifest.config};
+  parts.insert(parts.end(), manifest.layers.begin(), manifest.layers.end());
+  const auto read = [&]() -> Status {
+    const oci::Reference by_digest{server_->host(), "tampered/os", "", root.digest};
+    STRAKE_TRY(const auto source, oci::RegistrySource::open(by_digest, *registries_));
+    STRAKE_TRY([[maybe_unused]] const oci::ImageFiles files, list(*source));
+    return {};
+  };
+  ASSERT_TRUE(read().ok());
+  for (const oci::Descriptor& part : parts) {
+    const std::string hex = part.digest.hex();
+    const auto file = server_->directory() / "data/docker/registry/v2/blobs/sha256" / hex.substr(0, 2) / hex / "data";
+    const std::string bytes = read_file(file, 1u << 30).value();
+    for (const std::size_t at : {std::size_t{0}, bytes.size() / 3, bytes.size() / 2, bytes.size() - 1}) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(changed[at] ^ 4);
+      ASSERT_TRUE(write_file_atomic(file, changed, 0644).ok());
+      const Status refused = read();
+      ASSERT_FALSE(refused.ok()) << part.media_type << ", byte " << at;
+      EXPECT_NE(refused.error().to_string().find(part.digest.to_string()), std::string::npos)
+          << part.media_type << ", byte " << at << ": " << refused.error().to_string();
+    }
+    ASSERT_TRUE(write_file_atomic(file, bytes, 0644).ok());
+  }
+  EXPECT_TRUE(read().ok());
 }
 
 TEST_P(Registry, AFetchGoesOnInTheMiddle) {

@@ -34,6 +34,13 @@ Result<std::unique_ptr<RegistryServer>> RegistryServer::start(RegistryLogin logi
   }
 }
 
+std::optional<std::string> RegistryServer::token_host() const {
+  if (!tokens_) return std::nullopt;
+  const std::string realm = tokens_->realm();
+  const std::size_t begin = realm.find("//") + 2;
+  return realm.substr(begin, realm.find('/', begin) - begin);
+}
+
 RegistryServer::~RegistryServer() {
   if (process_) process_->kill_now();
 }

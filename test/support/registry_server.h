@@ -26,6 +26,8 @@ class RegistryServer {
   ~RegistryServer();
 
   const std::string& host() const { return host_; }  ///< "127.0.0.1:PORT"
+  /// Of the server that gives tokens, where the login wants them.
+  std::optional<std::string> token_host() const;
   const std::filesystem::path& ca_file() const { return pki_->authority().certificate; }
   /// A folder with the authority as ca.crt, as --cert-dir wants it.
   std::filesystem::path certificate_folder() const { return directory() / "certs"; }
