@@ -13,7 +13,22 @@ constexpr std::uint64_t kMaxImageFiles = 4'000'000;
 
 using Tree = LayeredTree<ImageFile>;
 
-Status add_entry(Tree& tree, const LayerFile& file, std::size_t layer) {
+/// What is left of the limit.
+class TextBudget {
+ public:
+  explicit TextBudget(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  Status take(const codec::TarEntry& entry) {
+    taken_ += text_bytes(entry);
+    if (taken_ <= max_bytes_) return {};
+    return error(Code::kExhausted, "the names, links and attributes of the image take more than {} bytes", max_bytes_);
+  }
+
+ private:
+  std::uint64_t max_bytes_;
+  std::uint64_t taken_ = 0;
+};
+
+Status add_entry(Tree& tree, const LayerFile& file, std::size_t layer, TextBudget& budget) {
   const std::string& path = file.tar.path;
   if (path == "." || tree.take_marker(path)) return {};
   switch (file.tar.type) {
@@ -25,6 +40,7 @@ Status add_entry(Tree& tree, const LayerFile& file, std::size_t layer) {
         return error(Code::kCorrupt, "it is a hard link to '{}', which is no file of this layer or those below",
                      target);
       }
+      STRAKE_CHECK_OK(budget.take(found->tar));
       ImageFile linked = *found;
       linked.tar.path = path;
       if (linked.hard_link_to.empty()) linked.hard_link_to = target;
@@ -38,6 +54,7 @@ Status add_entry(Tree& tree, const LayerFile& file, std::size_t layer) {
     case codec::TarEntryType::kBlockDevice:
     case codec::TarEntryType::kFifo: tree.place_file(path); break;
   }
+  STRAKE_CHECK_OK(budget.take(file.tar));
   tree.put(path, ImageFile{file.tar, layer, file.tar_offset});
   return {};
 }
@@ -80,9 +97,10 @@ Result<LayerIndex> list_layer(const ImageSource& source, const Descriptor& layer
   return index;
 }
 
-Result<ImageFiles> ImageFiles::flatten(const std::vector<LayerIndex>& layers) {
+Result<ImageFiles> ImageFiles::flatten(const std::vector<LayerIndex>& layers, std::uint64_t max_text_bytes) {
   Tree tree;
   std::uint64_t entries = 0;
+  TextBudget budget(max_text_bytes);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     entries += layers[i].files.size();
     if (entries > kMaxImageFiles) {
@@ -90,7 +108,7 @@ Result<ImageFiles> ImageFiles::flatten(const std::vector<LayerIndex>& layers) {
     }
     for (const LayerFile& file : layers[i].files) {
       STRAKE_CHECK_OK(
-          add_entry(tree, file, i).context("layer {} of {}: entry '{}'", i + 1, layers.size(), file.tar.path));
+          add_entry(tree, file, i, budget).context("layer {} of {}: entry '{}'", i + 1, layers.size(), file.tar.path));
     }
     tree.end_layer();
   }

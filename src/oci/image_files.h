@@ -14,6 +14,10 @@
 
 namespace strake::oci {
 
+/// Of names, link targets and attributes in the whole tree. Hard links repeat those of what they lead to, so a small
+/// layer could ask for any amount.
+inline constexpr std::uint64_t kMaxImageTextBytes = 512u << 20;
+
 struct ImageFile {
   codec::TarEntry tar;    ///< of a hard link: its own name, with the file it leads to
   std::size_t layer = 0;  ///< which holds the content; 0 is the lowest
@@ -62,7 +66,8 @@ class ImageFiles {
                                  runtime::Runtime& runtime, const runtime::Call& call);
 
   /// The same from indexes at hand, lowest layer first.
-  static Result<ImageFiles> flatten(const std::vector<LayerIndex>& layers);
+  static Result<ImageFiles> flatten(const std::vector<LayerIndex>& layers,
+                                    std::uint64_t max_text_bytes = kMaxImageTextBytes);
 
   /// By path: "etc/os-release". Folders that no layer names are there too, as unpacking makes them. The root itself is
   /// not listed.

@@ -79,6 +79,16 @@ TEST(ImageFiles, Flattened) {
     ASSERT_TRUE(files.ok()) << c.name << ": " << files.error().to_string();
     EXPECT_EQ(listing(*files), c.expected) << c.name;
   }
+  // Hard links repeat the attributes of what they lead to.
+  TarItem heavy = tar_file("a", "");
+  heavy.entry.xattrs["user.x"] = std::string(1000, 'x');
+  std::vector<TarItem> repeated = {heavy};
+  for (int i = 0; i < 10; ++i) repeated.push_back(tar_link(Type::kHardLink, fmt::format("link-{}", i), "a"));
+  const std::vector<LayerIndex> heavy_layers = {index_of_tar(make_layer(repeated))};
+  EXPECT_TRUE(ImageFiles::flatten(heavy_layers, 12'000).ok());
+  const auto too_heavy = ImageFiles::flatten(heavy_layers, 10'000);
+  ASSERT_FALSE(too_heavy.ok());
+  EXPECT_EQ(too_heavy.error().code(), Code::kExhausted);
   const auto dangling = ImageFiles::flatten({index_of_tar(make_layer({tar_link(Type::kHardLink, "b", "a")}))});
   ASSERT_FALSE(dangling.ok());
   EXPECT_EQ(dangling.error().code(), Code::kCorrupt);

@@ -12,12 +12,6 @@ constexpr std::string_view kIndexMagic = "strake layer index 1\n";
 constexpr int kIndexZstdLevel = 9;
 constexpr std::uint64_t kMaxEncodedBytes = kMaxLayerIndexBytes + kMaxLayerIndexEntries * 64;
 
-std::uint64_t text_bytes(const codec::TarEntry& entry) {
-  std::uint64_t total = entry.path.size() + entry.link_target.size() + entry.user.size() + entry.group.size();
-  for (const auto& [name, value] : entry.xattrs) total += name.size() + value.size();
-  return total;
-}
-
 class IndexWriter {
  public:
   void number(std::uint64_t value) {
@@ -164,6 +158,12 @@ Result<LayerIndex> index_tar(codec::Source& tar, const codec::TarLimits& limits)
 }
 
 }  // namespace
+
+std::uint64_t text_bytes(const codec::TarEntry& entry) {
+  std::uint64_t total = entry.path.size() + entry.link_target.size() + entry.user.size() + entry.group.size();
+  for (const auto& [name, value] : entry.xattrs) total += name.size() + value.size();
+  return total;
+}
 
 Result<LayerIndex> index_layer(codec::Source& compressed, const LayerLimits& limits) {
   STRAKE_TRY(const std::unique_ptr<codec::Source> tar,

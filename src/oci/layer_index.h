@@ -23,6 +23,9 @@ struct LayerLimits {
   codec::TarLimits tar;
 };
 
+/// What an entry takes of that.
+std::uint64_t text_bytes(const codec::TarEntry& entry);
+
 struct LayerFile {
   codec::TarEntry tar;           ///< its path is cleaned: relative, without dots
   std::uint64_t tar_offset = 0;  ///< where the content begins in the uncompressed layer

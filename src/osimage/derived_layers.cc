@@ -97,7 +97,7 @@ class LayerMerge {
     return {};
   }
 
-  Result<OsNode> node_of(const oci::LayerFile& file) const {
+  Result<OsNode> node_of(const oci::LayerFile& file) {
     if (file.tar.type != codec::TarEntryType::kHardLink) {
       return node_from_tar(file.tar, {number_, file.tar_offset});
     }
@@ -105,7 +105,9 @@ class LayerMerge {
     if (const auto own = own_.find(target); own != own_.end()) {
       const oci::LayerFile& linked = *own->second;
       if (linked.tar.type == codec::TarEntryType::kFile || linked.tar.type == codec::TarEntryType::kSymlink) {
-        return node_from_tar(linked.tar, {number_, linked.tar_offset});
+        OsNode& first = linked_.try_emplace(&linked).first->second;
+        if (first.is_directory()) first = node_from_tar(linked.tar, {number_, linked.tar_offset});
+        return copy_of(first);
       }
     } else if (const std::optional<ostree::Checksum> object = linked_object(target)) {
       OsNode node;
@@ -135,6 +137,7 @@ class LayerMerge {
   const MergeRules& rules_;
   MergeReport& report_;
   std::map<std::string, const oci::LayerFile*> own_;  ///< the last entry of a name wins
+  std::map<const oci::LayerFile*, OsNode> linked_;    ///< what hard links lead to, so that they share its attributes
   std::set<std::string> opaque_;
   std::set<std::string> removed_;
   std::map<std::string, OsNode> added_;
