@@ -183,11 +183,12 @@ Result<std::vector<Kernel>> find_kernels(OsImage& image, const runtime::Call& ca
   for (const auto& [version, folder] : modules->node->children) {
     if (!folder->is_directory()) continue;
     Kernel kernel{version};
-    const auto file_of = [&, &version = version](std::string_view name) -> Result<std::optional<Kernel::File>> {
-      const std::string path = join_path(join_path(modules->path, version), name);
-      if (image.tree().find(path) == nullptr) return std::optional<Kernel::File>();
-      STRAKE_TRY(const OsImage::Found found, image.resolve(path, OsImage::LastLink::kFollow, call));
-      return std::optional(Kernel::File{"/" + path, found.node->size});
+    const auto file_of = [&](std::string_view name) -> Result<std::optional<Kernel::File>> {
+      const std::string path = join_path(join_path(modules->path, kernel.version), name);
+      Result<OsImage::Found> found = image.resolve(path, OsImage::LastLink::kFollow, call);
+      if (found.ok()) return std::optional(Kernel::File{"/" + path, found->node->size});
+      if (found.error().code() == Code::kNotFound) return std::optional<Kernel::File>();
+      return std::move(found).error();
     };
     STRAKE_TRY(kernel.vmlinuz, file_of("vmlinuz"));
     STRAKE_TRY(kernel.initramfs, file_of("initramfs.img"));

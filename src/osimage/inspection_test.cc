@@ -31,6 +31,7 @@ std::vector<SampleFile> os_files() {
       {"usr/lib/modules/6.1.0/vmlinuz", "kernel"},
       {"usr/lib/modules/6.1.0/initramfs.img", "initramfs"},
       {"usr/lib/modules/6.0.9/extra.ko", "left over"},
+      {.path = "usr/lib/modules/6.0.9/vmlinuz", .symlink_target = "nowhere"},
       {"usr/lib/bootc/kargs.d/10-a.toml", "kargs = [\"a=b\", \"c\"]\nmatch-architectures = [\"x86_64\"]\n"},
       {"usr/lib/bootc/kargs.d/20-b.toml", "kargs = \"oops\"\n"},
       {"usr/lib/bootc/kargs.d/README", "no toml"},

@@ -183,10 +183,11 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
                             const runtime::Call& call) {
   std::map<std::size_t, std::size_t> per_layer;
   for (const auto& [place, paths] : wanted) ++per_layer[place.layer];
-  for (const auto& [layer, expected] : per_layer) {
+  for (const auto& counted : per_layer) {
+    const std::size_t layer = counted.first;
+    const std::size_t expected = counted.second;
     std::size_t found = 0;
-    const oci::LayerVisitor pick = [&, layer = layer,
-                                    expected = expected](const oci::LayerEntry& entry) -> Result<oci::AfterEntry> {
+    const oci::LayerVisitor pick = [&](const oci::LayerEntry& entry) -> Result<oci::AfterEntry> {
       const auto match = wanted.find({layer, entry.tar_offset});
       if (match == wanted.end() || entry.tar.type != codec::TarEntryType::kFile) return oci::AfterEntry::kGoOn;
       STRAKE_TRY(codec::Sink* const sink, open(match->second));
@@ -201,7 +202,7 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
       found = 0;  // from the start again, when the first place delivered something else
       return oci::visit_tar(tar, pick);
     };
-    const auto read = [&, layer = layer](const oci::ImageSource& source) {
+    const auto read = [&](const oci::ImageSource& source) {
       return oci::read_layer(source, descriptor, show, call)
           .context("reading {}", layer_name({layer, descriptor, descriptor.digest}, manifest_->layers.size()));
     };
