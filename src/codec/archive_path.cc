@@ -1,6 +1,7 @@
 #include "codec/archive_path.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace strake::codec {
 
@@ -24,6 +25,17 @@ Result<std::string> clean_archive_path(std::string_view path) {
   }
   if (clean.empty()) clean = ".";
   return clean;
+}
+
+void prepend_path_parts(std::deque<std::string>& parts, std::string_view path) {
+  std::vector<std::string> own;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") own.emplace_back(part);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+  }
+  parts.insert(parts.begin(), own.begin(), own.end());
 }
 
 }  // namespace strake::codec

@@ -43,18 +43,6 @@ Status read_wanted(const ImageSource& source, const Descriptor& layer, const Wan
                wanted.size() - found, wanted.size());
 }
 
-/// The parts of a path that are left to walk, the next one first.
-void push_parts(std::deque<std::string>& parts, std::string_view path) {
-  std::deque<std::string> own;
-  while (!path.empty()) {
-    const std::size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    if (!part.empty() && part != ".") own.emplace_back(part);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-  }
-  parts.insert(parts.begin(), own.begin(), own.end());
-}
-
 }  // namespace
 
 Result<std::string> ImageFiles::resolve(std::string_view path, SymbolicLinks links) const {
@@ -64,7 +52,7 @@ Result<std::string> ImageFiles::resolve(std::string_view path, SymbolicLinks lin
     return error(Code::kNotFound, "the image has no /{}", clean);
   }
   std::deque<std::string> left;
-  push_parts(left, path);
+  codec::prepend_path_parts(left, path);
   std::string at;
   int followed = 0;
   while (!left.empty()) {
@@ -85,7 +73,7 @@ Result<std::string> ImageFiles::resolve(std::string_view path, SymbolicLinks lin
         return error(Code::kInvalidArgument, "{} leads through more than {} symbolic links", path, kMaxSymbolicLinks);
       }
       if (file->tar.link_target.starts_with('/')) at.clear();
-      push_parts(left, file->tar.link_target);
+      codec::prepend_path_parts(left, file->tar.link_target);
       continue;
     }
     if (!left.empty() && file->tar.type != codec::TarEntryType::kDirectory) {

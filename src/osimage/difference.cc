@@ -222,6 +222,7 @@ Result<std::vector<PackageDifference>> compare_packages(OsImage& before, OsImage
     for (const PackageDatabase* database : {a, b}) {
       if (database != nullptr && !database->problem.empty()) {
         difference.problem = fmt::format("{}: {}", database->path, database->problem);
+        difference.trouble = database->trouble();
       }
     }
     if (difference.problem.empty()) {
@@ -308,7 +309,7 @@ json::Object difference_json(const Difference& difference) {
   for (const PackageDifference& system : difference.packages) {
     json::Object entry{{"system", std::string(packages::to_string(system.system))}};
     if (!system.problem.empty()) {
-      entry["unsupported"] = system.problem;
+      entry[system.trouble] = system.problem;
     } else {
       entry["added"] = package_array(system.system, system.changes.added);
       entry["removed"] = package_array(system.system, system.changes.removed);
@@ -324,7 +325,8 @@ std::string describe_difference(const Difference& difference) {
   std::string text;
   for (const PackageDifference& system : difference.packages) {
     if (!system.problem.empty()) {
-      text += fmt::format("Packages ({}): unsupported: {}\n", packages::to_string(system.system), system.problem);
+      text +=
+          fmt::format("Packages ({}): {}: {}\n", packages::to_string(system.system), system.trouble, system.problem);
       continue;
     }
     if (system.changes.empty()) continue;

@@ -22,7 +22,8 @@ struct FileDifference {
 struct PackageDifference {
   packages::PackageSystem system;
   packages::PackageDiff changes{};
-  std::string problem{};  ///< why they cannot be compared; empty: they were
+  std::string problem{};       ///< why they cannot be compared; empty: they were
+  std::string_view trouble{};  ///< "unreadable" or "unsupported"
 };
 
 struct Difference {

@@ -170,6 +170,7 @@ std::vector<PackageDatabase> read_databases(const std::vector<FoundDatabase>& fo
       read.packages = *std::move(packages);
     } else {
       read.problem = packages.error().to_string();
+      read.damaged = packages.error().code() != Code::kUnsupported;
     }
     databases.push_back(std::move(read));
   }

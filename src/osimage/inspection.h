@@ -35,6 +35,10 @@ struct PackageDatabase {
   std::string path;
   std::vector<packages::Package> packages{};
   std::string problem{};  ///< why it cannot be read; empty: it was
+  bool damaged = false;   ///< the problem is its content, not its kind
+
+  /// "unreadable" or "unsupported": what the problem amounts to.
+  std::string_view trouble() const { return damaged ? "unreadable" : "unsupported"; }
 };
 
 struct Inspection {

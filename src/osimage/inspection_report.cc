@@ -43,7 +43,7 @@ std::string os_version(const ImageFacts& facts) {
 json::Object database_json(const PackageDatabase& database) {
   json::Object object{{"system", std::string(packages::to_string(database.system))}, {"path", database.path}};
   if (!database.problem.empty()) {
-    object["unsupported"] = database.problem;
+    object[database.trouble()] = database.problem;
     return object;
   }
   json::Array list;
@@ -161,9 +161,10 @@ std::string describe_inspection(const ImageFacts& facts, const Inspection& inspe
     row("Kernel arguments:", fmt::format("{}: {}", file.path, arguments_text(file)));
   }
   for (const PackageDatabase& database : inspection.package_databases) {
-    row("Packages:", database.problem.empty() ? fmt::format("{} ({}, {})", database.packages.size(),
-                                                            packages::to_string(database.system), database.path)
-                                              : fmt::format("unsupported: {}: {}", database.path, database.problem));
+    row("Packages:",
+        database.problem.empty()
+            ? fmt::format("{} ({}, {})", database.packages.size(), packages::to_string(database.system), database.path)
+            : fmt::format("{}: {}: {}", database.trouble(), database.path, database.problem));
   }
   if (inspection.package_databases.empty()) row("Packages:", "no package database");
   for (const auto& [name, count] : facts.merge.dropped) {

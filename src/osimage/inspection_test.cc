@@ -207,7 +207,7 @@ TEST(Difference, Packages) {
   EXPECT_EQ(differences(before, before), "");
   const auto unreadable = plain({{tar_file("usr/share/rpm/rpmdb.sqlite", "no database")}});
   const std::string text = differences(unreadable, unreadable);
-  EXPECT_EQ(text.substr(0, 54), "Packages (rpm): unsupported: /usr/share/rpm/rpmdb.sqli") << text;
+  EXPECT_TRUE(text.starts_with("Packages (rpm): unreadable: /usr/share/rpm/rpmdb.sqlite: ")) << text;
 }
 
 }  // namespace strake::osimage::inspection_test

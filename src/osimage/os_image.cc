@@ -17,18 +17,6 @@ constexpr std::uint64_t kMaxLinkBytes = 128u << 20;
 /// So many entries of a folder are named when something in it is missing.
 constexpr std::size_t kMaxNamedEntries = 20;
 
-/// The parts of a path come before those that are still to walk.
-void push_front_parts(std::deque<std::string>& parts, std::string_view path) {
-  std::vector<std::string> own;
-  while (!path.empty()) {
-    const std::size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    if (!part.empty() && part != ".") own.emplace_back(part);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-  }
-  parts.insert(parts.begin(), own.begin(), own.end());
-}
-
 }  // namespace
 
 Error OsImage::not_found(std::string_view asked, std::string_view folder, std::string_view missing) const {
@@ -54,7 +42,7 @@ Error OsImage::not_found(std::string_view asked, std::string_view folder, std::s
 
 Result<OsImage::Found> OsImage::resolve(std::string_view path, LastLink last, const runtime::Call& call) {
   std::deque<std::string> left;
-  push_front_parts(left, path);
+  codec::prepend_path_parts(left, path);
   // "/bin/" asks for the folder behind a link.
   const bool follow_last = last == LastLink::kFollow || path.ends_with('/');
   // A commit keeps /etc at /usr/etc; links in there are written for the place where it will be.
@@ -83,7 +71,7 @@ Result<OsImage::Found> OsImage::resolve(std::string_view path, LastLink last, co
           return error(Code::kInvalidArgument, "{} leads through more than {} symbolic links", path, kMaxFollowedLinks);
         }
         if (node->link_target.starts_with('/')) at.clear();
-        push_front_parts(left, node->link_target);
+        codec::prepend_path_parts(left, node->link_target);
         continue;
       }
     }
