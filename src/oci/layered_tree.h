@@ -5,6 +5,7 @@
 // they stand; so a layer is collected apart and merged when it is complete.
 #pragma once
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -49,13 +50,13 @@ class LayeredTree {
 
   /// A folder keeps what lies in it, but takes the place of a file.
   void place_folder(const std::string& path) {
-    replaced_files_.insert(path);
+    if (below_.contains(path)) replaced_files_.insert(path);
     added_.erase(path);
   }
 
   /// Anything that is not a folder takes the place of whatever was there, a folder and its content included.
   void place_file(const std::string& path) {
-    removed_.insert(path);
+    if (begins_there(below_, path)) removed_.insert(path);
     erase_tree(added_, path);
   }
 
@@ -73,7 +74,13 @@ class LayeredTree {
     for (const std::string& folder : opaque_) erase_below(below_, folder);
     for (const std::string& path : removed_) erase_tree(below_, path);
     for (const std::string& path : replaced_files_) below_.erase(path);
-    for (auto& [path, node] : added_) below_.insert_or_assign(path, std::move(node));
+    // What the layer has again takes the place of what was there; nodes move without being copied.
+    for (auto it = added_.begin(); it != added_.end();) {
+      auto next = std::next(it);
+      auto placed = below_.insert(added_.extract(it));
+      if (!placed.inserted) placed.position->second = std::move(placed.node.mapped());
+      it = next;
+    }
     opaque_.clear();
     removed_.clear();
     replaced_files_.clear();
@@ -86,7 +93,14 @@ class LayeredTree {
   }
 
  private:
+  /// Whether a name begins like this one: almost always not, and then nothing has to be removed.
+  static bool begins_there(const Nodes& nodes, const std::string& path) {
+    const auto it = nodes.lower_bound(path);
+    return it != nodes.end() && it->first.starts_with(path);
+  }
+
   static void erase_tree(Nodes& nodes, const std::string& path) {
+    if (!begins_there(nodes, path)) return;
     nodes.erase(path);
     erase_below(nodes, path);
   }
