@@ -28,7 +28,8 @@ struct VerbGroup {
   std::string_view summary;
 };
 constexpr VerbGroup kVerbGroups[] = {
-    {"release", "A release: what is in it, whether it is genuine, publish it to a cluster."},
+    {"release",
+     "A release: what is in it, whether it is genuine, its boot images; mirror it, publish it to a cluster."},
     {"config", "MachineConfigs as files: check them before they reach a cluster."},
     {"mode", "How far Strake may act in a cluster: observe, assist or own."},
     {"bootimage", "The images new machines boot from."},

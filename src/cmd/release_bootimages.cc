@@ -77,11 +77,13 @@ Status download(const Invocation& invocation, ImageAccess& access, const release
              release::ArtifactDownloads::create(download_client(invocation)));
   const std::filesystem::path folder = invocation.value("download");
   for (const auto& [artifact, beside] : listed) {
-    STRAKE_TRY_CONTEXT(const release::DownloadOutcome outcome,
-                       release::download_artifact(place, downloads, artifact, folder, access.runtime(), access.call()),
-                       "{} ({})", artifact.label(), artifact.location);
+    STRAKE_TRY_CONTEXT(
+        const release::DownloadOutcome outcome,
+        release::download_artifact(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
+        "{} ({})", artifact.label(), artifact.location);
     const std::string_view origin = outcome == release::DownloadOutcome::kPresent       ? "was there"
                                     : outcome == release::DownloadOutcome::kFromRelease ? "from beside the release"
+                                    : outcome == release::DownloadOutcome::kFromCache   ? "from the cache"
                                                                                         : artifact.location;
     print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(), origin));
   }

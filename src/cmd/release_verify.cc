@@ -19,8 +19,8 @@ constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
     {"signed-as", "NAME", "with --sigstore-key: the name the release was signed under, where a mirror has another"},
     {"layers", "WHICH", "layers to hash: all, os (OS images, extensions, machine-os-images) or none", "all"},
     {"artifacts", "WHICH",
-     "boot artifacts: none, listed (their checksums are part of the release), local (hash those beside the release), "
-     "all (hash, download where needed)",
+     "boot artifacts: none, listed (their checksums are part of the release), local (hash those beside the release "
+     "or in the cache), all (hash, download where needed)",
      "listed"},
     kOutputOption,
     kImageArchOption};

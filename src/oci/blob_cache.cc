@@ -90,11 +90,13 @@ std::filesystem::path BlobCache::derived_path(std::string_view kind, const codec
   return options_.directory / "derived" / fmt::format("{}-{}-{}", kind, algorithm_name(digest), digest.hex());
 }
 
-bool BlobCache::has(const Descriptor& descriptor) const {
+std::optional<std::uint64_t> BlobCache::size_of(const codec::Digest& digest) const {
   struct stat info{};
-  return ::stat(blob_path(descriptor.digest).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-         static_cast<std::uint64_t>(info.st_size) == descriptor.size;
+  if (::stat(blob_path(digest).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return static_cast<std::uint64_t>(info.st_size);
 }
+
+bool BlobCache::has(const Descriptor& descriptor) const { return size_of(descriptor.digest) == descriptor.size; }
 
 Result<std::uint64_t> BlobCache::size_bytes() const {
   STRAKE_TRY(const std::vector<CacheFile> files, list_files(options_.directory));

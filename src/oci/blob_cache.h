@@ -40,6 +40,8 @@ class BlobCache {
   Result<std::unique_ptr<BlobSource>> fetch(const ImageSource& source, const Descriptor& descriptor,
                                             const runtime::Call& call);
   bool has(const Descriptor& descriptor) const;
+  /// The size of a blob that is there; for who knows a digest and nothing else.
+  std::optional<std::uint64_t> size_of(const codec::Digest& digest) const;
 
   /// A file computed from a blob earlier; nullopt when there is none.
   Result<std::optional<std::string>> read_derived(std::string_view kind, const codec::Digest& digest,

@@ -182,15 +182,28 @@ Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, c
   return {};
 }
 
-Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, const runtime::Call& call) {
+std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const BootArtifact& artifact) {
+  if (cache == nullptr) return std::nullopt;
+  const std::optional<std::uint64_t> size = cache->size_of(artifact.digest);
+  if (!size) return std::nullopt;
+  return oci::Descriptor{std::string(kBootArtifactType), artifact.digest, *size};
+}
+
+Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, oci::BlobCache* cache,
+                       runtime::Runtime& runtime, const runtime::Call& call) {
+  if (cache != nullptr) {
+    STRAKE_TRY(const std::uint64_t size, downloads.size(artifact.location, call));
+    const ArtifactSource source(downloads, {artifact}, runtime);
+    const oci::Descriptor file{std::string(kBootArtifactType), artifact.digest, size};
+    const Result<std::unique_ptr<oci::BlobSource>> kept = cache->fetch(source, file, call);
+    if (kept.ok() || kept.error().code() != Code::kExhausted) return kept.ok() ? Status() : kept.error();
+  }
   codec::Hasher hasher(artifact.digest.algorithm());
-  STRAKE_CHECK_OK(downloads.stream(
-      artifact.location, 0,
-      [&](std::string_view data) -> Status {
-        hasher.update(data);
-        return {};
-      },
-      call));
+  const auto update = [&](std::string_view data) -> Status {
+    hasher.update(data);
+    return {};
+  };
+  STRAKE_CHECK_OK(downloads.stream(artifact.location, 0, update, call));
   const codec::Digest found = std::move(hasher).finish();
   if (found == artifact.digest) return {};
   return error(Code::kCorrupt, "{} has SHA-256 {}, the release says {}", artifact.location, found.hex(),
@@ -199,7 +212,7 @@ Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& a
 
 Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
                                           const BootArtifact& artifact, const std::filesystem::path& folder,
-                                          runtime::Runtime& runtime, const runtime::Call& call) {
+                                          oci::BlobCache* cache, runtime::Runtime& runtime, const runtime::Call& call) {
   // The name comes from a URL: nothing in it may lead out of the folder.
   if (artifact.file_name.empty() || artifact.file_name.starts_with('.') ||
       artifact.file_name.find('/') != std::string::npos) {
@@ -218,18 +231,21 @@ Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const Artif
   }
   const Result<PlacedArtifact> beside = find_artifact(place, artifact, call);
   if (!beside.ok() && beside.error().code() != Code::kNotFound) return beside.error();
+  const std::optional<oci::Descriptor> cached = beside.ok() ? std::nullopt : find_cached(cache, artifact);
   oci::Descriptor file{std::string(kBootArtifactType), artifact.digest, 0};
-  if (beside.ok()) {
-    file.size = beside->file.size;
+  if (beside.ok() || cached) {
+    file.size = beside.ok() ? beside->file.size : cached->size;
   } else {
     STRAKE_TRY(file.size, downloads.size(artifact.location, call));
   }
+  const ArtifactSource location(downloads, {artifact}, runtime);
   const oci::FillBlob fill = [&](std::uint64_t offset, const oci::ImageSource::OnData& on_data) {
-    return beside.ok() ? beside->source->stream_blob(file, offset, on_data, call)
-                       : downloads.stream(artifact.location, offset, on_data, call);
+    if (cached) return oci::CachedSource(location, *cache).stream_blob(file, offset, on_data, call);
+    return (beside.ok() ? *beside->source : location).stream_blob(file, offset, on_data, call);
   };
   STRAKE_TRY([[maybe_unused]] const oci::FileFetch fetched, oci::fetch_to_file(paths, file, fill, runtime, call));
-  return beside.ok() ? DownloadOutcome::kFromRelease : DownloadOutcome::kFromLocation;
+  if (beside.ok()) return DownloadOutcome::kFromRelease;
+  return cached ? DownloadOutcome::kFromCache : DownloadOutcome::kFromLocation;
 }
 
 ArtifactSource::ArtifactSource(const ArtifactDownloads& downloads, std::vector<BootArtifact> artifacts,

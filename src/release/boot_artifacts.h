@@ -54,6 +54,9 @@ struct PlacedArtifact {
 Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
                                      const runtime::Call& call);
 
+/// The descriptor of an artifact in the cache; nullopt when it is not there.
+std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const BootArtifact& artifact);
+
 /// Files by URL: http, https, or file for folders of this machine.
 class ArtifactDownloads {
  public:
@@ -70,17 +73,20 @@ class ArtifactDownloads {
   net::HttpClient client_;
 };
 
-/// Reads the file to its end; kCorrupt when it is another.
-Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, const runtime::Call& call);
+/// Reads the file to its end; kCorrupt when it is another. With a cache it is kept there, so that it is at hand later,
+/// unless it is too large for it.
+Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& artifact, oci::BlobCache* cache,
+                       runtime::Runtime& runtime, const runtime::Call& call);
 
-enum class DownloadOutcome { kPresent, kFromRelease, kFromLocation };
+enum class DownloadOutcome { kPresent, kFromRelease, kFromCache, kFromLocation };
 
-/// Brings the file into a folder under its name: from beside the release where it lies there, else from its location.
+/// Brings the file into a folder under its name: from beside the release where it lies there, else from the cache, else
+/// from its location.
 /// A file that is there already counts when its SHA-256 is right, and is replaced otherwise; a download that died goes
 /// on.
 Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
                                           const BootArtifact& artifact, const std::filesystem::path& folder,
-                                          runtime::Runtime& runtime, const runtime::Call& call);
+                                          oci::BlobCache* cache, runtime::Runtime& runtime, const runtime::Call& call);
 
 /// Artifacts as images: what to copy from.
 class ArtifactSource final : public oci::ImageSource {

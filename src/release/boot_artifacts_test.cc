@@ -101,7 +101,7 @@ class DownloadTest : public ::testing::Test {
     return boot_artifacts_of(stream_with(iso_entry(server_.url(), codec::sha256_hex(of))))->artifacts.front();
   }
   Result<DownloadOutcome> download(const BootArtifact& artifact) {
-    return download_artifact(*place_, *downloads_, artifact, dir_ / "out", runtime_, {});
+    return download_artifact(*place_, *downloads_, artifact, dir_ / "out", cache_.get(), runtime_, {});
   }
 
   test::TempDir dir_;
@@ -110,7 +110,25 @@ class DownloadTest : public ::testing::Test {
   runtime::ThreadRuntime runtime_;
   std::unique_ptr<ReleasePlace> place_;
   std::optional<ArtifactDownloads> downloads_;
+  std::unique_ptr<oci::BlobCache> cache_;
 };
+
+TEST_F(DownloadTest, WhatWasVerifiedIsAtHandLater) {
+  cache_ = *oci::BlobCache::open({dir_ / "cache"}, runtime_);
+  const BootArtifact good = artifact(content_);
+  EXPECT_FALSE(find_cached(cache_.get(), good));
+  ASSERT_TRUE(verify_download(*downloads_, good, cache_.get(), runtime_, {}).ok());
+  ASSERT_TRUE(find_cached(cache_.get(), good));
+  EXPECT_EQ(*download(good), DownloadOutcome::kFromCache);
+  EXPECT_EQ(*read_file(dir_ / "out/a.iso", 1u << 20), content_);
+  const BootArtifact other = artifact("something else");
+  EXPECT_EQ(verify_download(*downloads_, other, cache_.get(), runtime_, {}).error().code(), Code::kCorrupt);
+  EXPECT_FALSE(find_cached(cache_.get(), other));
+  // Too large for the cache is no reason not to verify.
+  cache_ = *oci::BlobCache::open({dir_ / "small", 1000}, runtime_);
+  EXPECT_TRUE(verify_download(*downloads_, good, cache_.get(), runtime_, {}).ok());
+  EXPECT_FALSE(find_cached(cache_.get(), good));
+}
 
 TEST_F(DownloadTest, ChecksWhatArrivesAndWhatIsThere) {
   const BootArtifact good = artifact(content_);
@@ -119,13 +137,13 @@ TEST_F(DownloadTest, ChecksWhatArrivesAndWhatIsThere) {
   ASSERT_TRUE(write_file_atomic(dir_ / "out/a.iso", "damaged", 0644).ok());
   EXPECT_EQ(*download(good), DownloadOutcome::kFromLocation);
   EXPECT_EQ(*read_file(dir_ / "out/a.iso", 1u << 20), content_);
-  EXPECT_TRUE(verify_download(*downloads_, good, {}).ok());
+  EXPECT_TRUE(verify_download(*downloads_, good, nullptr, runtime_, {}).ok());
 
   const BootArtifact other = artifact("something else");
   std::filesystem::remove(dir_ / "out/a.iso");
   EXPECT_EQ(download(other).error().code(), Code::kCorrupt);
   EXPECT_FALSE(std::filesystem::exists(dir_ / "out/a.iso"));
-  EXPECT_EQ(verify_download(*downloads_, other, {}).error().code(), Code::kCorrupt);
+  EXPECT_EQ(verify_download(*downloads_, other, nullptr, runtime_, {}).error().code(), Code::kCorrupt);
 
   BootArtifact hostile = good;
   hostile.file_name = "..";

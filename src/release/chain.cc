@@ -261,8 +261,16 @@ class ChainWalk {
       return true;
     }
     if (placed.error().code() != Code::kNotFound) return std::move(placed).error();
+    if (const std::optional<oci::Descriptor> cached = find_cached(options_.cache, artifact)) {
+      // A damaged one is removed, and then not here.
+      STRAKE_TRY(const std::unique_ptr<oci::BlobSource> file, options_.cache->fetch(place_.home(), *cached, call_));
+      if (file->finish().ok()) {
+        add_link("boot artifact", artifact.label(), fmt::format("{}: the cache", artifact.digest.to_string()));
+        return true;
+      }
+    }
     if (options_.artifacts == ArtifactCheck::kLocal) return false;
-    STRAKE_CHECK_OK(verify_download(*options_.downloads, artifact, call_));
+    STRAKE_CHECK_OK(verify_download(*options_.downloads, artifact, options_.cache, runtime_, call_));
     add_link("boot artifact", artifact.label(), fmt::format("{}: {}", artifact.digest.to_string(), artifact.location));
     return true;
   }

@@ -147,6 +147,8 @@ TEST_F(ReleaseInRegistry, IsVerifiedDownToItsBootImages) {
   expect_whole_chain(strake({"verify", release_->reference(), "--artifacts", "all", "--keyring", keyring(),
                              "--sigstore-key", release_->sigstore_key().string(), "--sigstore-components"}),
                      3);
+  // What was downloaded is in the cache now.
+  expect_whole_chain(strake({"verify", release_->reference(), "--artifacts", "local", "--keyring", keyring()}), 3);
   const ProcessOutput own_word = strake({"verify", release_->reference()});
   expect_whole_chain(own_word, 0);
   EXPECT_NE(own_word.stderr_bytes.find("keyrings come from the release itself"), std::string::npos);
