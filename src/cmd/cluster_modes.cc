@@ -35,8 +35,7 @@ Result<ClusterModes> decide_modes(const kube::Object* config, bool beside_other_
 }
 
 ClusterModesWatch::ClusterModesWatch(runtime::Runtime& runtime, kube::KubeApi& api)
-    : runtime_(runtime),
-      changed_(runtime),
+    : changed_(runtime),
       configs_(runtime, api, api::kStrakeConfig),
       operators_(runtime, api, api::kClusterOperator),
       leases_(runtime, api, kube::core::kLease, leases_of_the_operator()) {

@@ -49,7 +49,6 @@ class ClusterModesWatch {
   bool beside() const;
   Result<ClusterModes> decide() const;
 
-  runtime::Runtime& runtime_;
   std::mutex mutex_;
   runtime::Condition changed_;
   kube::Informer configs_;

@@ -71,6 +71,16 @@ Result<release::StreamSet> chosen_streams(const release::StreamSet& all, const I
   return chosen;
 }
 
+std::string origin_of(release::DownloadOutcome outcome, const release::BootArtifact& artifact) {
+  switch (outcome) {
+    case release::DownloadOutcome::kPresent: return "was there";
+    case release::DownloadOutcome::kFromRelease: return "from beside the release";
+    case release::DownloadOutcome::kFromCache: return "from the cache";
+    case release::DownloadOutcome::kFromLocation: break;
+  }
+  return artifact.location;
+}
+
 Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
                 const std::vector<ListedArtifact>& listed) {
   STRAKE_TRY(const release::ArtifactDownloads downloads,
@@ -81,11 +91,8 @@ Status download(const Invocation& invocation, ImageAccess& access, const release
         const release::DownloadOutcome outcome,
         release::download_artifact(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
         "{} ({})", artifact.label(), artifact.location);
-    const std::string_view origin = outcome == release::DownloadOutcome::kPresent       ? "was there"
-                                    : outcome == release::DownloadOutcome::kFromRelease ? "from beside the release"
-                                    : outcome == release::DownloadOutcome::kFromCache   ? "from the cache"
-                                                                                        : artifact.location;
-    print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(), origin));
+    print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(),
+                      origin_of(outcome, artifact)));
   }
   return {};
 }
