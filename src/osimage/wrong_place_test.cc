@@ -57,6 +57,8 @@ class LyingFirst final : public oci::ImageSource {
   mutable std::size_t lies_ = 0;
 };
 
+const std::string kRight = "right";
+
 std::vector<SampleFile> files(const std::string& content) {
   return {{"usr/lib/os-release", "NAME=" + content}, {.path = "usr/bin/tool", .content = "#!" + content, .mode = 0755}};
 }
@@ -67,20 +69,25 @@ std::vector<oci::Descriptor> layers_in(const oci::Layout& layout) {
 
 class WrongPlace : public ::testing::TestWithParam<bool> {
  protected:
+  /// The wrong image has the same entries under the same names, of ostree objects too, with other bytes in them.
   oci::Layout write(const std::string& name, const std::string& content) {
-    const SampleTree tree(files(content));
-    const testing::SampleImage image =
-        GetParam() ? testing::native_image(tree, 2)
+    testing::SampleImage image =
+        GetParam() ? testing::native_image(SampleTree(files(kRight)), 2)
                    : testing::SampleImage{
-                         {oci::testing::make_layer({oci::testing::tar_file("usr/lib/os-release", "NAME=" + content),
-                                                    oci::testing::tar_file("usr/bin/tool", "#!" + content)})}};
+                         {oci::testing::make_layer({oci::testing::tar_file("usr/lib/os-release", "NAME=" + kRight),
+                                                    oci::testing::tar_file("usr/bin/tool", "#!" + kRight)})}};
+    for (std::string& layer : image.layers) {
+      for (std::size_t at = 0; (at = layer.find(kRight, at)) != std::string::npos; ++at) {
+        layer.replace(at, kRight.size(), content);
+      }
+    }
     testing::write_image(dir_ / name, image);
     return *oci::Layout::open(dir_ / name);
   }
 
   test::TempDir dir_;
   runtime::ThreadRuntime runtime_;
-  const oci::Layout right_ = write("right", "right");
+  const oci::Layout right_ = write("right", kRight);
   const oci::Layout wrong_ = write("wrong", "wrong");
   const LyingFirst source_{right_, wrong_, layers_in(wrong_), layers_in(right_)};
 };
