@@ -58,6 +58,14 @@ struct CommandSpec {
   Result<int> (*run)(const Invocation& invocation);
 };
 
+/// For what the user asked for and what is not there: exit code 3 (kExitBlocked), where what cannot be read is an
+/// error.
+template <typename T>
+Result<T> blocked_when_absent(Result<T> found) {
+  if (!found.ok() && found.error().code() == Code::kNotFound) return std::move(found).error().with_reason("Blocked");
+  return found;
+}
+
 /// The exit code. Errors are printed to stderr once, as "strake: ...".
 int run_command_line(std::span<const CommandSpec* const> commands, int argc, char** argv, std::stop_token stop);
 

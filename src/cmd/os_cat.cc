@@ -15,7 +15,7 @@ Result<int> run_os_cat(const Invocation& invocation) {
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
   STRAKE_TRY(const osimage::OsImage::Found found,
-             blocked_when_not_in_image(
+             blocked_when_absent(
                  image->resolve(invocation.value("PATH"), osimage::OsImage::LastLink::kFollow, access->call())));
   // Not one byte is shown before the layer it comes from, or the object it is, was checked.
   std::optional<oci::Spool> content;

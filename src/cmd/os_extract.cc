@@ -16,9 +16,9 @@ constexpr auto kOsExtractOptions = join_options(kOsExtractOwnOptions, kOsOptions
 Result<int> run_os_extract(const Invocation& invocation) {
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
-  STRAKE_TRY(const osimage::OsImage::Found found,
-             blocked_when_not_in_image(
-                 image->resolve(invocation.value("PATH"), osimage::OsImage::LastLink::kKeep, access->call())));
+  STRAKE_TRY(
+      const osimage::OsImage::Found found,
+      blocked_when_absent(image->resolve(invocation.value("PATH"), osimage::OsImage::LastLink::kKeep, access->call())));
   STRAKE_TRY(const osimage::Extracted extracted,
              osimage::extract_files(*image, found, invocation.value("DIR"), {.overwrite = invocation.is_set("force")},
                                     access->call()));

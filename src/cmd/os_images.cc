@@ -37,16 +37,11 @@ Result<ImageAccess::Opened> open_image_of_release(ImageAccess& access, std::stri
   STRAKE_TRY(std::shared_ptr<const release::ReleasePlace> place, open_release(access, text.substr(0, hash)));
   STRAKE_TRY(const release::ReleasePayload payload, read_release(access, *place));
   const release::OsStream* stream = payload.find_stream(payload.default_stream);
-  const std::string component = hash == std::string_view::npos ? stream->image.tag : std::string(text.substr(hash + 1));
-  const auto found = payload.components.find(component);
-  if (found == payload.components.end()) {
-    return error(Code::kNotFound, "release {} has no component {} (it has: {})", payload.version, component,
-                 release::names_in(payload.components))
-        .with_reason("Blocked");
-  }
+  const std::string tag = hash == std::string_view::npos ? stream->image.tag : std::string(text.substr(hash + 1));
+  STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(tag)));
   STRAKE_TRY_CONTEXT(const release::PlacedImage image,
-                     place->find_image(found->second.pull_spec, release::Search::kEverywhere, access.call()), "{} ({})",
-                     component, found->second.pull_spec);
+                     place->find_image(component->pull_spec, release::Search::kEverywhere, access.call()), "{} ({})",
+                     tag, component->pull_spec);
   access.keep(std::move(place));
   return ImageAccess::Opened{image.source, image.entry.digest.to_string(), {}};
 }

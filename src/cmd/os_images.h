@@ -23,11 +23,4 @@ inline constexpr OptionSpec kOsOptions[] = {
 Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, const Invocation& invocation,
                                                         std::string_view image);
 
-/// What is not in the image: exit code 3, where an unreadable image is an error.
-template <typename T>
-Result<T> blocked_when_not_in_image(Result<T> found) {
-  if (!found.ok() && found.error().code() == Code::kNotFound) return std::move(found).error().with_reason("Blocked");
-  return found;
-}
-
 }  // namespace strake::cmd

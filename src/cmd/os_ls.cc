@@ -93,7 +93,7 @@ Result<int> run_os_ls(const Invocation& invocation) {
   }
   const std::string& asked = invocation.value("PATH");
   STRAKE_TRY(const osimage::OsImage::Found found,
-             blocked_when_not_in_image(image->resolve(asked, osimage::OsImage::LastLink::kKeep, access->call())));
+             blocked_when_absent(image->resolve(asked, osimage::OsImage::LastLink::kKeep, access->call())));
   const bool details = ostree || invocation.is_set("long");
   if (details) STRAKE_CHECK_OK(load_shown(*image, found, invocation, access->call()));
   const bool recursive = invocation.is_set("recursive");

@@ -121,15 +121,14 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
                  payload.version)
         .with_reason("Blocked");
   }
-  const Result<release::StreamSet> chosen = chosen_streams(payload.boot_images->set, invocation);
-  if (!chosen.ok() && chosen.error().code() == Code::kNotFound) return Error(chosen.error()).with_reason("Blocked");
-  if (!chosen.ok()) return chosen.error();
+  STRAKE_TRY(const release::StreamSet chosen,
+             blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
   if (output == "stream") {
-    STRAKE_TRY(const release::Stream* stream, chosen->find(""));
+    STRAKE_TRY(const release::Stream* stream, chosen.find(""));
     print(json::write_pretty(stream->document));
     return kExitOk;
   }
-  STRAKE_TRY(const std::vector<ListedArtifact> listed, list_artifacts(*chosen, *place, access->call()));
+  STRAKE_TRY(const std::vector<ListedArtifact> listed, list_artifacts(chosen, *place, access->call()));
   if (!invocation.value("download").empty()) {
     STRAKE_CHECK_OK(download(invocation, *access, *place, listed));
     return kExitOk;
@@ -141,8 +140,8 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
         {"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}}));
     return kExitOk;
   }
-  if (chosen->default_stream) print(release::describe_stream(*chosen->default_stream));
-  for (const auto& [name, stream] : chosen->by_name)
+  if (chosen.default_stream) print(release::describe_stream(*chosen.default_stream));
+  for (const auto& [name, stream] : chosen.by_name)
     print(fmt::format("\nstream {}\n", name) + release::describe_stream(stream));
   print("\n" + artifact_table(listed));
   return kExitOk;

@@ -30,13 +30,8 @@ Result<int> run_release_images(const Invocation& invocation) {
     print(as_json ? json::write_pretty(release::components_json(payload)) : release::describe_components(payload));
     return kExitOk;
   }
-  const auto found = payload.components.find(wanted);
-  if (found == payload.components.end()) {
-    return error(Code::kNotFound, "release {} has no component {} (it has: {})", payload.version, wanted,
-                 release::names_in(payload.components))
-        .with_reason("Blocked");
-  }
-  print(found->second.pull_spec + "\n");
+  STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
+  print(component->pull_spec + "\n");
   return kExitOk;
 }
 

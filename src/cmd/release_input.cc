@@ -16,14 +16,8 @@ struct NamedMirror {
 };
 Result<std::optional<NamedMirror>> find_mirror(std::string_view text) {
   if (!oci::looks_like_path(text)) return std::optional<NamedMirror>();
-  std::filesystem::path path(text);
-  std::string release;
+  auto [path, release] = oci::split_local_name(text);
   std::error_code failure;
-  if (const std::size_t colon = text.rfind(':');
-      colon != std::string_view::npos && !std::filesystem::exists(path, failure)) {
-    path = text.substr(0, colon);
-    release = text.substr(colon + 1);
-  }
   std::shared_ptr<const oci::FileStore> files;
   if (std::filesystem::is_directory(path, failure)) {
     files = std::make_shared<oci::FolderFiles>(path);

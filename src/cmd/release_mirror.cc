@@ -66,14 +66,11 @@ Result<std::string> architecture_of(const release::ReleasePlace& place, const oc
 
 std::set<std::string> artifact_architectures(const std::string& asked, const std::string& of_release) {
   if (asked == "all" || (asked.empty() && of_release == "multi")) return {};
-  std::set<std::string> names;
-  std::string_view rest = asked.empty() ? std::string_view(of_release) : std::string_view(asked);
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    names.insert(release::rpm_architecture(rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  std::set<std::string> architectures;
+  for (const std::string& name : release::names_in_list(asked.empty() ? of_release : asked)) {
+    architectures.insert(release::rpm_architecture(name));
   }
-  return names;
+  return architectures;
 }
 
 Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& invocation,
@@ -84,10 +81,9 @@ Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& in
   if (!list.without_sum.empty()) {
     warn(fmt::format("{} boot artifacts have no SHA-256 in the release and are not mirrored", list.without_sum.size()));
   }
-  auto chosen = release::choose_artifacts(std::move(list.artifacts), invocation.value("artifacts"),
-                                          artifact_architectures(invocation.value("artifact-arch"), arch));
-  if (!chosen.ok() && chosen.error().code() == Code::kNotFound) return std::move(chosen).error().with_reason("Blocked");
-  return chosen;
+  return blocked_when_absent(
+      release::choose_artifacts(std::move(list.artifacts), invocation.value("artifacts"),
+                                artifact_architectures(invocation.value("artifact-arch"), arch)));
 }
 
 Result<std::vector<release::AcceptedSignature>> good_signatures(const Invocation& invocation,

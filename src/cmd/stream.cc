@@ -40,13 +40,6 @@ constexpr OptionSpec kStreamGetOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64
 constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
 constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 
-/// What was asked for is not there: exit code 3, where an unreadable file or a dead mirror is an error.
-template <typename T>
-Result<T> blocked_when_absent(Result<T> found) {
-  if (!found.ok() && found.error().code() == Code::kNotFound) return std::move(found).error().with_reason("Blocked");
-  return found;
-}
-
 release::StreamQuery query_of(const Invocation& invocation) {
   return {release::rpm_architecture(invocation.value("arch")), invocation.value("platform"), invocation.value("region"),
           invocation.value("format")};

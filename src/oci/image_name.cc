@@ -61,18 +61,17 @@ bool looks_like_path(std::string_view text) {
   return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text == "." || text == "..";
 }
 
+LocalName split_local_name(std::string_view text) {
+  std::error_code failure;
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || std::filesystem::exists(text, failure)) return {text, ""};
+  return {text.substr(0, colon), std::string(text.substr(colon + 1))};
+}
+
 Result<ImageName> find_image_name(std::string_view text) {
   if (!looks_like_path(text)) return parse_image_name(text);
-  std::filesystem::path path(text);
-  std::string name;
+  const auto [path, name] = split_local_name(text);
   std::error_code failure;
-  // What exists under the whole text is meant; only then may a colon separate a name.
-  if (!std::filesystem::exists(path, failure)) {
-    if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
-      path = text.substr(0, colon);
-      name = text.substr(colon + 1);
-    }
-  }
   if (std::filesystem::is_directory(path, failure)) return ImageName{Transport::kLayout, path.string(), name};
   if (!std::filesystem::exists(path, failure)) {
     return error(Code::kNotFound, "image '{}': there is no file or folder {}", text, path.string());

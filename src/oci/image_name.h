@@ -34,6 +34,14 @@ Result<ImageName> parse_image_name(std::string_view text);
 /// Whether a text is a path and nothing else: it begins with "/", "./" or "../", or is "." or "..".
 bool looks_like_path(std::string_view text);
 
+struct LocalName {
+  std::filesystem::path path;
+  std::string name;  ///< empty: none was given
+};
+/// "./PATH[:NAME]" taken apart by looking: what exists under the whole text is meant; only then may a colon separate a
+/// name.
+LocalName split_local_name(std::string_view text);
+
 /// The same as parse_image_name(), but a path is looked at: a folder is a layout, a file one of the archives.
 Result<ImageName> find_image_name(std::string_view text);
 

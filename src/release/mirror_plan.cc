@@ -71,6 +71,16 @@ std::vector<MirrorStep> plan_mirror(const ReleasePayload& payload, std::string_v
   return plan;
 }
 
+std::set<std::string> names_in_list(std::string_view list) {
+  std::set<std::string> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    names.emplace(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return names;
+}
+
 Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all, std::string_view platforms,
                                                    const std::set<std::string>& rpm_architectures) {
   if (platforms == "none") return std::vector<BootArtifact>();
@@ -80,16 +90,12 @@ Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all
   if (platforms == "all") return all;
   std::map<std::string, bool> known;
   for (const BootArtifact& artifact : all) known[artifact.platform] = true;
-  std::set<std::string> wanted;
-  while (!platforms.empty()) {
-    const std::size_t end = std::min(platforms.find(','), platforms.size());
-    const std::string name(platforms.substr(0, end));
-    platforms.remove_prefix(std::min(end + 1, platforms.size()));
+  const std::set<std::string> wanted = names_in_list(platforms);
+  for (const std::string& name : wanted) {
     if (!known.contains(name)) {
       return error(Code::kNotFound, "the release has no boot artifacts for platform '{}' (it has: {})", name,
                    names_in(known));
     }
-    wanted.insert(name);
   }
   std::erase_if(all, [&](const BootArtifact& artifact) { return !wanted.contains(artifact.platform); });
   return all;

@@ -31,6 +31,9 @@ std::vector<MirrorStep> plan_mirror(const ReleasePayload& payload, std::string_v
 /// becomes a dash.
 std::string release_tag(std::string_view version, std::string_view arch_suffix);
 
+/// The names in "metal,vmware".
+std::set<std::string> names_in_list(std::string_view list);
+
 /// "all", "none", or platforms by name ("metal,vmware"), for the given architectures; all architectures when there are
 /// none. kNotFound names the platforms there are.
 Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all, std::string_view platforms,

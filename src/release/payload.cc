@@ -279,6 +279,12 @@ const OsStream* ReleasePayload::find_stream(std::string_view name) const {
   return found == os_streams.end() ? nullptr : &*found;
 }
 
+Result<const Component*> ReleasePayload::component(const std::string& tag) const {
+  const auto found = components.find(tag);
+  if (found != components.end()) return &found->second;
+  return error(Code::kNotFound, "release {} has no component {} (it has: {})", version, tag, names_in(components));
+}
+
 std::optional<std::string> stream_of_os_tag(std::string_view tag) {
   struct Family {
     std::string_view tag;

@@ -59,6 +59,8 @@ struct ReleasePayload {
 
   /// nullptr when the release has no such stream.
   const OsStream* find_stream(std::string_view name) const;
+  /// kNotFound names the components there are.
+  Result<const Component*> component(const std::string& tag) const;
 };
 
 /// What is done with the OS images and extensions that lie beside the release image.
