@@ -1,8 +1,8 @@
-// Writes src/apistore/kubernetes_types.txt, the fields of the Kubernetes types that the embedded API server stores or is sent, from the struct
+// Writes src/apistore/schema/kubernetes_types.txt, the fields of the Kubernetes types that the embedded API server stores or is sent, from the struct
 // tags of the Go types that every Kubernetes client is made of. For a new Kubernetes version, after ./dev servers:
 //
 //	cd test/servers/kube && go run ../../../tools/kubernetes_types.go \
-//	  > ../../../src/apistore/kubernetes_types.txt
+//	  > ../../../src/apistore/schema/kubernetes_types.txt
 package main
 
 import (

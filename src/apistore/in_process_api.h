@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "kube/kube_api.h"
 
 namespace strake::apistore {

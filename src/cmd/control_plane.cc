@@ -7,7 +7,7 @@
 #include "api/kinds.h"
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "cmd/controllers.h"
 #include "cmd/sandbox_machine.h"
 #include "cmd/version.h"

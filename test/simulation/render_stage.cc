@@ -5,7 +5,7 @@
 #include "api/machine_config.h"
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
-#include "apistore/registry.h"
+#include "apistore/schema/registry.h"
 #include "codec/data_url.h"
 #include "codec/yaml.h"
 #include "kube/patch.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "apistore/in_process_api.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "apistore/simulated_api.h"
 #include "base/file_tree.h"
 #include "base/simulation.h"

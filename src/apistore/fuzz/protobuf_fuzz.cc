@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "apistore/kubernetes_types.h"
 #include "apistore/rest/protobuf_body.h"
+#include "apistore/schema/kubernetes_types.h"
 
 namespace {
 

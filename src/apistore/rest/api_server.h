@@ -15,7 +15,7 @@
 #include "apistore/rest/authentication.h"
 #include "apistore/rest/pki.h"
 #include "apistore/rest/watch_hub.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "base/result.h"
 #include "base/runtime.h"
 #include "kube/cluster_access.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "apistore/authorization.h"
+#include "apistore/rules/authorization.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "net/http_server.h"

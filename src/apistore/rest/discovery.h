@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apistore/registry.h"
+#include "apistore/schema/registry.h"
 
 namespace strake::apistore::rest {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "apistore/registry.h"
+#include "apistore/schema/registry.h"
 
 namespace strake::apistore::rest {
 

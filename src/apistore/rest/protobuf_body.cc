@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "apistore/kubernetes_types.h"
 #include "apistore/rest/protobuf_wire.h"
-#include "apistore/service_errors.h"
+#include "apistore/schema/kubernetes_types.h"
+#include "apistore/service/service_errors.h"
 #include "base/time.h"
 #include "codec/base64.h"
 #include "codec/utf8.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "apistore/rest/discovery.h"
-#include "apistore/service_errors.h"
+#include "apistore/service/service_errors.h"
 
 namespace strake::apistore::rest {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apistore/registry.h"
-#include "apistore/watch.h"
+#include "apistore/schema/registry.h"
+#include "apistore/service/watch.h"
 #include "base/result.h"
 #include "codec/json.h"
 #include "kube/api_error.h"

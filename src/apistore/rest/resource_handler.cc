@@ -1,7 +1,7 @@
 #include "apistore/rest/resource_handler.h"
 
 #include "apistore/rest/answers.h"
-#include "apistore/service_errors.h"
+#include "apistore/service/service_errors.h"
 
 namespace strake::apistore::rest {
 

@@ -7,7 +7,7 @@
 #include "apistore/rest/request.h"
 #include "apistore/rest/table.h"
 #include "apistore/rest/watch_hub.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "net/http_server.h"
 
 namespace strake::apistore::rest {

@@ -16,7 +16,7 @@
 #include "apistore/rest/resource_handler.h"
 #include "apistore/rest/table.h"
 #include "apistore/rest/watch_hub.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "net/http_server.h"
 #include "net/metrics.h"
 

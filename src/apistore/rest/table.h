@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "apistore/registry.h"
 #include "apistore/rest/builtin_tables.h"
 #include "apistore/rest/json_path.h"
+#include "apistore/schema/registry.h"
 #include "base/result.h"
 #include "codec/json.h"
 

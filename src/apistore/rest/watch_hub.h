@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apistore/rest/table.h"
-#include "apistore/service.h"
+#include "apistore/service/service.h"
 #include "base/result.h"
 #include "base/runtime.h"
 #include "net/http_server.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "apistore/in_process_api.h"
-#include "apistore/registry.h"
-#include "apistore/service.h"
+#include "apistore/schema/registry.h"
+#include "apistore/service/service.h"
 
 namespace strake::apistore::testkit {
 

@@ -1,0 +1,31 @@
+// The store's SQLite file: its tables, their migrations, and the checks before a file is trusted.
+//
+//   objects  what exists now: one row per object, its JSON text whole
+//   history  one row per revision: what it wrote and what was there before; feeds watches that resume and lists of a
+//   past moment meta     revision, compacted (history up to this revision is gone), clean (1 between a good stop and
+//   the next start)
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "apistore/store/sqlite.h"
+#include "base/result.h"
+
+namespace strake::apistore {
+
+/// The script at index i brings a database from user_version i to i + 1. Scripts are never changed once released.
+std::span<const char* const> database_migrations();
+
+/// The writing connection. A new or older file is brought to the present tables; a damaged, foreign or newer one is
+/// refused and left byte for byte as it was. `max_bytes` 0: no limit of our own.
+Result<std::unique_ptr<sqlite::Connection>> open_database(const std::filesystem::path& path, std::uint64_t max_bytes);
+Result<std::unique_ptr<sqlite::Connection>> open_memory_database(std::uint64_t max_bytes);
+/// A connection that only reads; sees every commit made before its read begins.
+Result<std::unique_ptr<sqlite::Connection>> open_database_reader(const std::filesystem::path& path);
+
+Result<std::int64_t> read_meta(sqlite::Connection& connection, std::string_view name);
+Status write_meta(sqlite::Connection& connection, std::string_view name, std::int64_t value);
+
+}  // namespace strake::apistore

@@ -1,0 +1,39 @@
+#include "apistore/store/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace strake::apistore {
+
+namespace {
+
+std::string lock_holder(int file) {
+  char bytes[32];
+  const ssize_t size = pread(file, bytes, sizeof bytes, 0);
+  std::string holder;
+  for (ssize_t i = 0; i < size && bytes[i] >= '0' && bytes[i] <= '9'; ++i) holder += bytes[i];
+  return holder.empty() ? "another process" : "process " + holder;
+}
+
+}  // namespace
+
+Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / "lock";
+  STRAKE_TRY(Fd file, open_file(path, O_RDWR | O_CREAT, 0600));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return errno_error(errno, fmt::format("locking {}", path.string()));
+    return error(Code::kDenied, "{} is in use by {}: stop it first, or choose another directory", directory.string(),
+                 lock_holder(file.get()))
+        .with_reason("Locked");
+  }
+  // The number is for people and for the message above; the lock itself is the kernel's.
+  if (ftruncate(file.get(), 0) != 0) return errno_error(errno, fmt::format("truncating {}", path.string()));
+  STRAKE_CHECK_OK(write_all(file.get(), fmt::format("{}\n", getpid())).context("writing {}", path.string()));
+  return DirectoryLock(std::move(file));
+}
+
+}  // namespace strake::apistore
