@@ -2,7 +2,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/connection.h"
-#include "cmd/sandbox_machine.h"
+#include "controlplane/sandbox_machine.h"
 
 namespace strake::cmd {
 
@@ -26,9 +26,9 @@ Result<int> run_agent(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   DirectoryTree tree(root, false);
-  MachineOptions options;
+  controlplane::MachineOptions options;
   options.identity = {node, invocation.value("role"), ""};
-  SandboxMachine(runtime, *api, *api, tree, options).run(invocation.stop);
+  controlplane::SandboxMachine(runtime, *api, *api, tree, options).run(invocation.stop);
   return kExitOk;
 }
 

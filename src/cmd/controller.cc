@@ -5,7 +5,8 @@
 #include "base/random.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
-#include "cmd/controllers.h"
+#include "cmd/version.h"
+#include "controlplane/controllers.h"
 
 namespace strake::cmd {
 
@@ -31,7 +32,8 @@ std::string describe(const machineconfig::Agreement& agreement) {
 Result<int> run_controller(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  ControllersOptions options;
+  controlplane::ControllersOptions options;
+  options.version = kVersion;
   options.identity = process_identity();
   options.on_leader = [&](const std::string& leader) {
     if (leader == options.identity) {
@@ -40,14 +42,14 @@ Result<int> run_controller(const Invocation& invocation) {
       std::fprintf(stderr, "strake: %s leads; waiting to take over\n", leader.c_str());
     }
   };
-  options.on_modes = [](const ClusterModes& modes) {
+  options.on_modes = [](const controlplane::ClusterModes& modes) {
     std::fprintf(stderr, "strake: render: %s, rollout: %s\n", std::string(api::to_string(modes.render)).c_str(),
                  std::string(api::to_string(modes.rollout)).c_str());
   };
   options.on_agreement = [](const machineconfig::Agreement& agreement) {
     std::fprintf(stderr, "strake: observed: %s\n", describe(agreement).c_str());
   };
-  STRAKE_CHECK_OK(run_controllers(runtime, *api, options, invocation.stop));
+  STRAKE_CHECK_OK(controlplane::run_controllers(runtime, *api, options, invocation.stop));
   return kExitOk;
 }
 

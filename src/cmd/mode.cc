@@ -3,19 +3,23 @@
 #include "api/kinds.h"
 #include "api/machine_config_pool.h"
 #include "api/strake_config.h"
-#include "cmd/cluster_modes.h"
 #include "cmd/commands.h"
 #include "cmd/config_input.h"
 #include "cmd/connection.h"
-#include "cmd/sample_job.h"
+#include "cmd/plan_text.h"
 #include "cmd/text_io.h"
+#include "controlplane/cluster_modes.h"
 #include "kube/patch.h"
+#include "rollout/rollout_controller.h"
 
 namespace strake::cmd {
 
 namespace {
 
 using namespace std::chrono_literals;
+using controlplane::ClusterModes;
+using controlplane::kRenderCapability;
+using controlplane::kRolloutCapability;
 
 constexpr OptionSpec kModeShowOptions[] = {kOutputOption, kKubeconfigOption, kContextOption};
 constexpr OptionSpec kModeSetOptions[] = {
@@ -44,7 +48,7 @@ Result<ModeSources> read_mode_sources(runtime::Runtime& runtime, kube::KubeApi& 
     return Error(config.error()).context("reading StrakeConfig cluster");
   }
   if (config.ok()) sources.config = *std::move(config);
-  ClusterModesWatch watch(runtime, api);
+  controlplane::ClusterModesWatch watch(runtime, api);
   watch.start();
   const auto beside = watch.beside_other_manager(call);
   watch.stop();
@@ -64,7 +68,7 @@ Result<int> run_mode_show(const Invocation& invocation) {
   const kube::Call call = runtime.call_within(1min, invocation.stop);
   STRAKE_TRY(const ModeSources sources, read_mode_sources(runtime, *api, call));
   const kube::Object* config = sources.config ? &*sources.config : nullptr;
-  STRAKE_TRY(const ClusterModes modes, decide_modes(config, sources.beside_other_manager));
+  STRAKE_TRY(const ClusterModes modes, controlplane::decide_modes(config, sources.beside_other_manager));
   json::Object result;
   for (const CapabilityModes& capability : kCapabilities) {
     const std::string_view mode = api::to_string(modes.*capability.mode);
@@ -104,7 +108,7 @@ Status print_render_change(kube::KubeApi& api, const kube::Call& call) {
 }
 
 Status print_rollout_change(kube::KubeApi& api, const kube::Call& call) {
-  STRAKE_TRY(const auto plans, plan_all_pools(api, call));
+  STRAKE_TRY(const auto plans, rollout::plan_all_pools(api, call));
   print(render_plan(plans));
   return {};
 }
@@ -140,7 +144,7 @@ Result<int> run_mode_set(const Invocation& invocation) {
   const kube::Call call = runtime.call_within(1min, invocation.stop);
   STRAKE_TRY(const ModeSources sources, read_mode_sources(runtime, *api, call));
   STRAKE_TRY(const ClusterModes before,
-             decide_modes(sources.config ? &*sources.config : nullptr, sources.beside_other_manager));
+             controlplane::decide_modes(sources.config ? &*sources.config : nullptr, sources.beside_other_manager));
   const api::Mode fallback = sources.beside_other_manager ? api::Mode::kObserve : api::Mode::kOwn;
   const api::Mode from = before.*(capability->mode), to = wished.value_or(fallback);
   print(fmt::format("{}: {} -> {}\n", name, api::to_string(from), api::to_string(to)));

@@ -3,7 +3,8 @@
 
 #include "cmd/commands.h"
 #include "cmd/connection.h"
-#include "cmd/sample_job.h"
+#include "cmd/plan_text.h"
+#include "rollout/rollout_controller.h"
 
 namespace strake::cmd {
 
@@ -18,7 +19,7 @@ Result<int> run_plan(const Invocation& invocation) {
   STRAKE_TRY(const bool as_json, wants_json(invocation));
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  STRAKE_TRY(auto plans, plan_all_pools(*api, runtime.call_within(1min, invocation.stop)));
+  STRAKE_TRY(auto plans, rollout::plan_all_pools(*api, runtime.call_within(1min, invocation.stop)));
   if (const std::string& only = invocation.value("pool"); !only.empty()) {
     std::erase_if(plans, [&](const rollout::PoolPlan& plan) { return plan.pool != only; });
     if (plans.empty())

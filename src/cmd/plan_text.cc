@@ -1,8 +1,6 @@
-#include <algorithm>
+#include "cmd/plan_text.h"
 
-#include "api/kinds.h"
-#include "cmd/sample_job.h"
-#include "rollout/rollout_controller.h"
+#include <algorithm>
 
 namespace strake::cmd {
 
@@ -21,17 +19,6 @@ std::string joined_reasons(const std::vector<std::string>& reasons) {
 }
 
 }  // namespace
-
-Result<std::vector<rollout::PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call) {
-  STRAKE_TRY_CONTEXT(const kube::ListPage page, api.list(api::kMachineConfigPool, "", {}, call), "listing pools");
-  rollout::PoolReader reader(api);
-  std::vector<rollout::PoolPlan> plans;
-  for (const kube::Object& pool : page.items) {
-    STRAKE_TRY_CONTEXT(rollout::PoolPlan plan, reader.plan(pool, page.items, call), "planning pool {}", pool.name());
-    plans.push_back(std::move(plan));
-  }
-  return plans;
-}
 
 std::string render_plan(const std::vector<rollout::PoolPlan>& plans) {
   if (plans.empty()) return "No pools. Apply a release first: strake release apply DIR\n";

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "cmd/boot_image_data.h"
+#include "bootimage/boot_image_data.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 #include "cmd/release_input.h"
@@ -114,7 +114,7 @@ Result<release::Stream> read_stream(const Invocation& invocation) {
     if (given("mirror")) return read_stream_mirror(invocation, options);
     runtime::ThreadRuntime runtime;
     STRAKE_TRY(const auto api, connect(runtime, invocation));
-    return read_cluster_streams(*api, runtime.call_within(1min, invocation.stop));
+    return bootimage::read_cluster_streams(*api, runtime.call_within(1min, invocation.stop));
   };
   STRAKE_TRY(const release::StreamSet streams, read_set());
   STRAKE_TRY(const release::Stream* stream, blocked_when_absent(streams.find(invocation.value("stream"))));

@@ -5,9 +5,10 @@
 
 #include "cmd/commands.h"
 #include "cmd/connection.h"
-#include "cmd/control_plane.h"
-#include "cmd/sample_job.h"
+#include "cmd/plan_text.h"
 #include "cmd/version.h"
+#include "controlplane/control_plane.h"
+#include "controlplane/sample_job.h"
 
 namespace strake::cmd {
 
@@ -38,7 +39,7 @@ void print_line(const std::string& line) {
   std::fflush(stdout);
 }
 
-void print_what_to_try(const ControlPlane& control_plane) {
+void print_what_to_try(const controlplane::ControlPlane& control_plane) {
   print_line(
       fmt::format("\nThe control plane is at {}. In another terminal:\n"
                   "  export KUBECONFIG={}\n"
@@ -51,7 +52,8 @@ void print_what_to_try(const ControlPlane& control_plane) {
 }
 
 Result<int> run_up(const Invocation& invocation) {
-  ControlPlaneOptions options;
+  controlplane::ControlPlaneOptions options;
+  options.version = kVersion;
   options.state =
       invocation.value("state").empty() ? default_state_dir() : std::filesystem::path(invocation.value("state"));
   options.listen = invocation.value("listen");
@@ -63,16 +65,17 @@ Result<int> run_up(const Invocation& invocation) {
     return error(Code::kInvalidArgument, "the sample job needs at least two nodes: add --nodes 6");
 
   runtime::ThreadRuntime runtime;
-  STRAKE_TRY(const auto control_plane, ControlPlane::start(runtime, options));
+  STRAKE_TRY(const auto control_plane, controlplane::ControlPlane::start(runtime, options));
   print_line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion, control_plane->url(),
                          options.state.string(), options.nodes));
   if (sample) {
-    SampleJobOptions job;
+    controlplane::SampleJobOptions job;
     job.work_dir = options.state / "samples";
     job.nodes = options.nodes;
     job.version = kVersion;
     job.print = print_line;
-    const Status finished = run_sample_job(runtime, control_plane->admin_api(), job, invocation.stop);
+    job.render_plan = render_plan;
+    const Status finished = controlplane::run_sample_job(runtime, control_plane->admin_api(), job, invocation.stop);
     if (!finished.ok()) {
       control_plane->stop();
       return Error(finished.error()).context("the sample job");

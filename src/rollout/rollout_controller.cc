@@ -71,6 +71,17 @@ Result<PoolPlan> PoolReader::plan(const kube::Object& pool, const std::vector<ku
   return plan_pool(input);
 }
 
+Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call) {
+  STRAKE_TRY_CONTEXT(const kube::ListPage page, api.list(api::kMachineConfigPool, "", {}, call), "listing pools");
+  PoolReader reader(api);
+  std::vector<PoolPlan> plans;
+  for (const kube::Object& pool : page.items) {
+    STRAKE_TRY_CONTEXT(PoolPlan plan, reader.plan(pool, page.items, call), "planning pool {}", pool.name());
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
 RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& api)
     : runtime_(runtime),
       api_(api),

@@ -33,6 +33,9 @@ class PoolReader {
   std::map<std::string, std::optional<kube::Object>> configs_;
 };
 
+/// The plans of every pool, by name.
+Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call);
+
 class RolloutController {
  public:
   RolloutController(runtime::Runtime& runtime, kube::KubeApi& api);

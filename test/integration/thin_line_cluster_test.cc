@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "cmd/sample_job.h"
-#include "cmd/sandbox_machine.h"
+#include "controlplane/sample_job.h"
+#include "controlplane/sandbox_machine.h"
 #include "kube/cluster_access.h"
 #include "kube/https_api.h"
 #include "machineconfig/render_controller.h"
@@ -54,13 +54,13 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
     std::unique_ptr<TempDir> folder;
     std::unique_ptr<DirectoryTree> tree;
     std::unique_ptr<kube::HttpsApi> agent_api;
-    std::unique_ptr<cmd::SandboxMachine> machine;
+    std::unique_ptr<controlplane::SandboxMachine> machine;
     runtime::Task task;
   };
   std::vector<Hosted> machines;
   for (std::size_t i = 0; i < kNodes; ++i) {
     Hosted hosted;
-    cmd::MachineOptions options;
+    controlplane::MachineOptions options;
     options.identity.role = i % 3 == 0 ? "master" : "worker";
     options.identity.name = fmt::format("{}-{}", options.identity.role, i);
     options.boot_time = 200ms;
@@ -69,20 +69,22 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
     hosted.folder = std::make_unique<TempDir>();
     hosted.tree = std::make_unique<DirectoryTree>(hosted.folder->path(), false);
     hosted.agent_api = api_for(runtime, *kubeconfig);
-    hosted.machine = std::make_unique<cmd::SandboxMachine>(runtime, *admin, *hosted.agent_api, *hosted.tree, options);
+    hosted.machine =
+        std::make_unique<controlplane::SandboxMachine>(runtime, *admin, *hosted.agent_api, *hosted.tree, options);
     hosted.task = runtime.spawn("node", [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
     machines.push_back(std::move(hosted));
   }
 
   TempDir work;
-  cmd::SampleJobOptions job;
+  controlplane::SampleJobOptions job;
   job.work_dir = work.path();
   job.nodes = kNodes;
   job.version = "test";
   job.limit = 2min;
   std::string log;
   job.print = [&](const std::string& line) { log += line + "\n"; };
-  const Status finished = cmd::run_sample_job(runtime, *admin, job, {});
+  job.render_plan = [](const std::vector<rollout::PoolPlan>& plans) { return fmt::format("{} pools", plans.size()); };
+  const Status finished = controlplane::run_sample_job(runtime, *admin, job, {});
   EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.error().to_string()) << "\n" << log;
   for (Hosted& hosted : machines) hosted.task.request_stop();
   machines.clear();

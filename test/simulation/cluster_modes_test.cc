@@ -1,26 +1,26 @@
 // How far the controllers act: beside another manager they look and write nothing, and they follow when that changes.
-#include "cmd/cluster_modes.h"
+#include "controlplane/cluster_modes.h"
 
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
-#include "cmd/controllers.h"
+#include "controlplane/controllers.h"
 #include "simulation/render_stage.h"
 
 namespace strake::simulation::cluster_modes_test {
 
 using namespace std::chrono_literals;
 using api::Mode;
-using cmd::ClusterModes;
+using controlplane::ClusterModes;
 
 TEST(ClusterModes, WhatIsSetCountsElseWhetherAnotherManagerIsThere) {
-  EXPECT_EQ(*cmd::decide_modes(nullptr, false), (ClusterModes{Mode::kOwn, Mode::kOwn}));
-  EXPECT_EQ(*cmd::decide_modes(nullptr, true), (ClusterModes{Mode::kObserve, Mode::kObserve}));
+  EXPECT_EQ(*controlplane::decide_modes(nullptr, false), (ClusterModes{Mode::kOwn, Mode::kOwn}));
+  EXPECT_EQ(*controlplane::decide_modes(nullptr, true), (ClusterModes{Mode::kObserve, Mode::kObserve}));
   kube::Object config(api::kStrakeConfig, {"", "cluster"});
-  api::StrakeConfigEdit(config.json()).set_mode(cmd::kRenderCapability, Mode::kOwn);
-  EXPECT_EQ(*cmd::decide_modes(&config, true), (ClusterModes{Mode::kOwn, Mode::kObserve}));
+  api::StrakeConfigEdit(config.json()).set_mode(controlplane::kRenderCapability, Mode::kOwn);
+  EXPECT_EQ(*controlplane::decide_modes(&config, true), (ClusterModes{Mode::kOwn, Mode::kObserve}));
   json::ensure(config.json(), {"spec", "modes", "rollout"}) = "perhaps";
-  EXPECT_EQ(cmd::decide_modes(&config, true).error().code(), Code::kInvalidArgument) << "guessing could write";
+  EXPECT_EQ(controlplane::decide_modes(&config, true).error().code(), Code::kInvalidArgument) << "guessing could write";
 }
 
 struct ModesStage : RenderStage {
@@ -36,11 +36,12 @@ spec:
   }
   void start_controllers() {
     start_process([this](kube::KubeApi& api, std::stop_token stop) {
-      cmd::ControllersOptions options;
+      controlplane::ControllersOptions options;
       options.identity = "test";
+      options.version = "0.1.0";
       options.on_modes = [this](const ClusterModes& modes) { seen.push_back(modes); };
       options.on_agreement = [this](const machineconfig::Agreement& agreement) { agreements.push_back(agreement); };
-      (void)cmd::run_controllers(simulation(), api, options, stop);
+      (void)controlplane::run_controllers(simulation(), api, options, stop);
     });
   }
   bool lease_exists() { return exists(kube::core::kLease, {std::string(api::kStrakeNamespace), "strake-controller"}); }

@@ -6,8 +6,8 @@
 #include "api/kinds.h"
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
-#include "cmd/sandbox_machine.h"
 #include "codec/data_url.h"
+#include "controlplane/sandbox_machine.h"
 #include "machineconfig/managed_tree.h"
 #include "machineconfig/render_controller.h"
 #include "oci/layout.h"
@@ -156,10 +156,10 @@ void World::spawn_machine(std::size_t index) {
           if (fence->admit()) return {};
           return error(Code::kCancelled, "the machine lost power");
         });
-        cmd::MachineOptions options;
+        controlplane::MachineOptions options;
         options.identity = {machine.name, machine.role, ""};
         options.boot_time = 30s;
-        cmd::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).run(stop);
+        controlplane::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).run(stop);
       }));
 }
 

@@ -12,7 +12,7 @@
 #include "nodeshim/node_shim.h"
 #include "osbackend/sandbox_backend.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 struct MachineOptions {
   nodeshim::NodeIdentity identity;
@@ -39,4 +39,4 @@ class SandboxMachine {
   nodeshim::NodeShim shim_;
 };
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

@@ -1,10 +1,10 @@
-#include "cmd/cluster_modes.h"
+#include "controlplane/cluster_modes.h"
 
 #include <algorithm>
 
 #include "api/kinds.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 namespace {
 
@@ -100,4 +100,4 @@ void ClusterModesWatch::wait_while(const ClusterModes& known, std::stop_token st
   });
 }
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

@@ -11,7 +11,7 @@
 #include "kube/informer.h"
 #include "kube/kube_api.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 /// Names of the capabilities in StrakeConfig spec.modes.
 inline constexpr std::string_view kRenderCapability = "render";
@@ -56,4 +56,4 @@ class ClusterModesWatch {
   kube::Informer leases_;
 };
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

@@ -4,7 +4,7 @@
 #include "kube/kube_api.h"
 #include "release/stream_import.h"
 
-namespace strake::cmd {
+namespace strake::bootimage {
 
 /// Absent data is an error that blocks (exit code 3) and says how to get some.
 Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::Call& call);
@@ -12,4 +12,4 @@ Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::
 /// The default stream alone.
 Result<release::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call);
 
-}  // namespace strake::cmd
+}  // namespace strake::bootimage

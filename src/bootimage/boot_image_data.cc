@@ -1,8 +1,8 @@
-#include "cmd/boot_image_data.h"
+#include "bootimage/boot_image_data.h"
 
 #include "api/kinds.h"
 
-namespace strake::cmd {
+namespace strake::bootimage {
 
 Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::Call& call) {
   const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), "coreos-bootimages"};
@@ -21,4 +21,4 @@ Result<release::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call
   return *stream;
 }
 
-}  // namespace strake::cmd
+}  // namespace strake::bootimage

@@ -1,17 +1,16 @@
-#include "cmd/controllers.h"
+#include "controlplane/controllers.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 
 #include "api/kinds.h"
-#include "cmd/cluster_modes.h"
-#include "cmd/version.h"
+#include "controlplane/cluster_modes.h"
 #include "kube/leader_election.h"
 #include "machineconfig/render_controller.h"
 #include "rollout/rollout_controller.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 namespace {
 
@@ -35,7 +34,7 @@ Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop
 void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                   const ClusterModes& modes, ClusterModesWatch& watch, std::stop_token stop) {
   machineconfig::RenderOptions render_options;
-  render_options.version = kVersion;
+  render_options.version = options.version;
   render_options.mode = modes.render;
   render_options.on_agreement = options.on_agreement;
   machineconfig::RenderController render(runtime, api, std::move(render_options));
@@ -97,4 +96,4 @@ Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const Cont
   return stop.stop_requested() ? Status() : ended;
 }
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

@@ -7,15 +7,16 @@
 #include <string>
 
 #include "base/runtime.h"
-#include "cmd/cluster_modes.h"
+#include "controlplane/cluster_modes.h"
 #include "kube/kube_api.h"
 #include "machineconfig/render_controller.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 struct ControllersOptions {
   /// Names this process in the lease. A holder that comes back under its old name goes on at once.
   std::string identity;
+  std::string version;  ///< of this program; rendered configs carry it
   /// How long a holder may be silent before another takes over.
   runtime::Duration lease_duration = std::chrono::seconds(15);
   /// Told who leads whenever that changes.
@@ -30,4 +31,4 @@ struct ControllersOptions {
 Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                        std::stop_token stop);
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

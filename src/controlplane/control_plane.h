@@ -8,13 +8,14 @@
 #include "base/runtime.h"
 #include "kube/kube_api.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 struct ControlPlaneOptions {
   std::filesystem::path state;
   std::string listen = "127.0.0.1:7443";
   std::filesystem::path kubeconfig_copy;  ///< empty: only STATE/kubeconfig
   std::size_t nodes = 0;
+  std::string version;  ///< of this program
 };
 
 class ControlPlane {
@@ -34,4 +35,4 @@ class ControlPlane {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

@@ -10,7 +10,7 @@
 #include "kube/kube_api.h"
 #include "rollout/plan.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 struct SampleJobOptions {
   std::filesystem::path work_dir;  ///< the sample releases are written below it
@@ -18,6 +18,7 @@ struct SampleJobOptions {
   std::string version;
   runtime::Duration limit = std::chrono::minutes(5);  ///< for each release to reach every node
   std::function<void(const std::string& line)> print;
+  std::function<std::string(const std::vector<rollout::PoolPlan>& plans)> render_plan;  ///< as `strake plan` shows them
 };
 
 /// Applies release A, then B; shows the plan before B and progress during both; compares the end with the plan. An
@@ -25,10 +26,4 @@ struct SampleJobOptions {
 Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options,
                       std::stop_token stop);
 
-/// The plans of every pool, by name.
-Result<std::vector<rollout::PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call);
-/// What `strake plan` prints.
-std::string render_plan(const std::vector<rollout::PoolPlan>& plans);
-json::Value render_plan_json(const std::vector<rollout::PoolPlan>& plans);
-
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

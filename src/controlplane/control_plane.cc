@@ -1,4 +1,4 @@
-#include "cmd/control_plane.h"
+#include "controlplane/control_plane.h"
 
 #include <charconv>
 #include <cstdio>
@@ -8,11 +8,10 @@
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
-#include "cmd/controllers.h"
-#include "cmd/sandbox_machine.h"
-#include "cmd/version.h"
+#include "controlplane/controllers.h"
+#include "controlplane/sandbox_machine.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 struct ControlPlane::Impl {
   /// A sandboxed machine with all it needs, in the order in which it may be taken apart.
@@ -73,7 +72,7 @@ Status ControlPlane::Impl::serve() {
   }
   server_options.address = options.listen.substr(0, colon);
   server_options.state_directory = options.state;
-  server_options.program_version = kVersion;
+  server_options.program_version = options.version;
   STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}",
                      options.listen);
   STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
@@ -89,6 +88,7 @@ void ControlPlane::Impl::start_controllers() {
     // The lock on the state folder already keeps a second `strake up` away, so the name need not be unique: after a
     // crash the lease is still ours and nothing waits for it to run out.
     controllers_options.identity = "strake-up";
+    controllers_options.version = options.version;
     controllers_options.lease_duration = std::chrono::minutes(1);
     const Status ended = run_controllers(runtime, *admin, controllers_options, stop);
     if (!ended.ok() && !stop.stop_requested()) {
@@ -151,4 +151,4 @@ std::string ControlPlane::url() const { return impl_->server->url(); }
 
 std::filesystem::path ControlPlane::kubeconfig() const { return impl_->kubeconfig; }
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

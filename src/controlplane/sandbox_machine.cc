@@ -1,6 +1,6 @@
-#include "cmd/sandbox_machine.h"
+#include "controlplane/sandbox_machine.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet_api, kube::KubeApi& agent_api,
                                FileTree& tree, MachineOptions options)
@@ -41,4 +41,4 @@ void SandboxMachine::run(std::stop_token stop) {
   }
 }
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane

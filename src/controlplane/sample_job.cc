@@ -1,4 +1,4 @@
-#include "cmd/sample_job.h"
+#include "controlplane/sample_job.h"
 
 #include <algorithm>
 #include <map>
@@ -8,13 +8,14 @@
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
 #include "bootimage/aws_check.h"
+#include "bootimage/boot_image_data.h"
 #include "bootimage/sample.h"
-#include "cmd/boot_image_data.h"
 #include "release/payload.h"
 #include "release/publish.h"
 #include "release/sample.h"
+#include "rollout/rollout_controller.h"
 
-namespace strake::cmd {
+namespace strake::controlplane {
 
 namespace {
 
@@ -111,7 +112,7 @@ Status SampleJob::follow(const std::string& release) {
   const runtime::TimePoint limit = runtime_.now() + options_.limit;
   std::map<std::string, std::string> shown;
   while (true) {
-    const auto plans = plan_all_pools(api_, call());
+    const auto plans = rollout::plan_all_pools(api_, call());
     const auto pools = api_.list(api::kMachineConfigPool, "", {}, call());
     const auto releases = releases_of_rendered();
     if (plans.ok() && pools.ok() && releases.ok()) {
@@ -130,7 +131,7 @@ Status SampleJob::follow(const std::string& release) {
 }
 
 Status SampleJob::check_end() {
-  STRAKE_TRY(const auto plans, plan_all_pools(api_, call()));
+  STRAKE_TRY(const auto plans, rollout::plan_all_pools(api_, call()));
   std::size_t nodes = 0;
   for (const rollout::PoolPlan& plan : plans) {
     for (const rollout::NodePlan& node : plan.nodes) {
@@ -147,7 +148,7 @@ Status SampleJob::check_end() {
 }
 
 Status SampleJob::show_boot_images() {
-  STRAKE_TRY_CONTEXT(const release::Stream stream, read_cluster_stream(api_, call()),
+  STRAKE_TRY_CONTEXT(const release::Stream stream, bootimage::read_cluster_stream(api_, call()),
                      "reading the release's boot image data");
   STRAKE_TRY(const auto samples, bootimage::sample_machine_sets(stream));
   for (const kube::Object& set : samples) {
@@ -177,13 +178,13 @@ Status SampleJob::show_plan(const std::string& release) {
   const runtime::TimePoint limit = runtime_.now() + options_.limit;
   while (true) {
     STRAKE_TRY(const auto releases, releases_of_rendered());
-    STRAKE_TRY(const auto plans, plan_all_pools(api_, call()));
+    STRAKE_TRY(const auto plans, rollout::plan_all_pools(api_, call()));
     const bool rendered = std::all_of(plans.begin(), plans.end(), [&](const rollout::PoolPlan& plan) {
       const auto found = releases.find(plan.target);
       return found != releases.end() && found->second == release;
     });
     if (rendered) {
-      options_.print("Plan (strake plan):\n" + render_plan(plans));
+      options_.print("Plan (strake plan):\n" + options_.render_plan(plans));
       return {};
     }
     if (runtime_.now() > limit) return error(Code::kTimeout, "release {} was not rendered in time", release);
@@ -216,4 +217,4 @@ Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const Sampl
   return SampleJob(runtime, api, options, std::move(stop)).run();
 }
 
-}  // namespace strake::cmd
+}  // namespace strake::controlplane
