@@ -4,6 +4,16 @@
 # optimising them and UBSan in them made two thirds of the cost of this tree. ASan stays: tests read what libraries hand out.
 set(strake_code_flags "")
 set(strake_test_flags "")
+# Which trees hold which targets.
+set(strake_has_unit_tests OFF) # and replays of fuzz corpora
+set(strake_has_program OFF)    # and the tests that run it or simulate it
+if(STRAKE_TREE STREQUAL "check" OR STRAKE_TREE STREQUAL "quick")
+  set(strake_has_unit_tests ON)
+endif()
+if(STRAKE_TREE STREQUAL "release" OR STRAKE_TREE STREQUAL "quick")
+  set(strake_has_program ON)
+endif()
+
 if(STRAKE_TREE STREQUAL "check")
   set(strake_flags -g1 -fsanitize=address -fno-omit-frame-pointer)
   set(strake_code_flags -O1 -fsanitize=undefined -fno-sanitize-recover=undefined)
@@ -23,8 +33,11 @@ elseif(STRAKE_TREE STREQUAL "release")
   set(strake_code_flags -O2)
   set(strake_test_flags -O0)
   set(strake_unity OFF)
+elseif(STRAKE_TREE STREQUAL "quick")
+  set(strake_flags -O0 -g0)
+  set(strake_unity ON)
 else()
-  message(FATAL_ERROR "STRAKE_TREE is '${STRAKE_TREE}': use check, release, tsan or fuzz")
+  message(FATAL_ERROR "STRAKE_TREE is '${STRAKE_TREE}': use check, release, quick, tsan or fuzz")
 endif()
 
 set(strake_warnings
