@@ -11,6 +11,7 @@ namespace strake::lint {
 namespace {
 
 constexpr std::size_t kHardLineLimit = 1000;
+constexpr std::size_t kMostFilesInAFolder = 60;
 
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -180,6 +181,26 @@ EdgeTable parse_edge_table(std::string_view architecture_markdown, std::vector<F
   return edges;
 }
 
+namespace {
+
+/// The first folder of each `#include "folder/..."` with its line number.
+std::vector<std::pair<std::size_t, std::string>> included_folders(const SourceFile& file) {
+  std::vector<std::pair<std::size_t, std::string>> folders;
+  std::size_t number = 0;
+  for (const std::string_view line : split_lines(file.text)) {
+    ++number;
+    const std::string_view code = trim(line);
+    constexpr std::string_view kInclude = "#include \"";
+    if (!code.starts_with(kInclude)) continue;
+    const std::string_view path = code.substr(kInclude.size());
+    const std::size_t slash = path.find('/');
+    if (slash != std::string_view::npos) folders.emplace_back(number, path.substr(0, slash));
+  }
+  return folders;
+}
+
+}  // namespace
+
 void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<Finding>& findings) {
   const std::string module = module_of(file.path);
   if (module.empty()) return;
@@ -190,16 +211,7 @@ void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<
     return;
   }
   const bool is_test = file.path.ends_with("_test.cc") || file.path.find("/testing/") != std::string::npos;
-  std::size_t number = 0;
-  for (const std::string_view line : split_lines(file.text)) {
-    ++number;
-    const std::string_view code = trim(line);
-    constexpr std::string_view kInclude = "#include \"";
-    if (!code.starts_with(kInclude)) continue;
-    const std::string_view path = code.substr(kInclude.size());
-    const std::size_t slash = path.find('/');
-    if (slash == std::string_view::npos) continue;
-    const std::string target(path.substr(0, slash));
+  for (const auto& [number, target] : included_folders(file)) {
     if (target == module || own->second.contains(target)) continue;
     if (target == "support" && is_test) continue;  // test/support serves every module's tests
     if (!edges.contains(target)) {
@@ -210,6 +222,35 @@ void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<
     findings.push_back(
         {file.path, number,
          fmt::format("'{}' may not include '{}': the edge is not in docs/ARCHITECTURE.md", module, target)});
+  }
+}
+
+void check_unused_edges(const std::vector<SourceFile>& sources, const EdgeTable& edges,
+                        std::vector<Finding>& findings) {
+  EdgeTable used;
+  for (const SourceFile& file : sources) {
+    const std::string module = module_of(file.path);
+    if (module.empty()) continue;
+    for (const auto& [number, target] : included_folders(file)) used[module].insert(target);
+  }
+  for (const auto& [module, allowed] : edges) {
+    for (const std::string& target : allowed) {
+      if (used[module].contains(target)) continue;
+      findings.push_back(
+          {"docs/ARCHITECTURE.md", 0, fmt::format("'{}' includes nothing of '{}': take the edge out", module, target)});
+    }
+  }
+}
+
+void check_folders(const std::vector<SourceFile>& sources, std::vector<Finding>& findings) {
+  std::map<std::string, std::size_t> files;
+  for (const SourceFile& file : sources) {
+    if (file.path.starts_with("src/")) ++files[file.path.substr(0, file.path.rfind('/'))];
+  }
+  for (const auto& [folder, count] : files) {
+    if (count <= kMostFilesInAFolder) continue;
+    findings.push_back(
+        {folder, 0, fmt::format("{} sources: make sub-folders ({} is the limit)", count, kMostFilesInAFolder)});
   }
 }
 

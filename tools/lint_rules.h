@@ -28,6 +28,10 @@ using EdgeTable = std::map<std::string, std::set<std::string>>;
 EdgeTable parse_edge_table(std::string_view architecture_markdown, std::vector<Finding>& findings);
 
 void check_includes(const SourceFile& file, const EdgeTable& edges, std::vector<Finding>& findings);
+/// The table lists exactly the edges used: one that no file of a module takes any more is a finding.
+void check_unused_edges(const std::vector<SourceFile>& sources, const EdgeTable& edges, std::vector<Finding>& findings);
+/// A folder under src that holds more than 60 sources needs rooms.
+void check_folders(const std::vector<SourceFile>& sources, std::vector<Finding>& findings);
 /// Waiting outside base/runtime and the few files design allows; `co_await` anywhere.
 void check_waiting(const SourceFile& file, std::vector<Finding>& findings);
 /// Third-party types must not leak across modules; heavy headers stay inside one .cc.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "compile_cost.h"
 #include "lint_rules.h"
 
 namespace strake::lint::lint_test {
@@ -49,6 +50,53 @@ TEST(Lint, AnIncludeAgainstTheLawIsAFinding) {
   EXPECT_EQ(findings_of("src/new/a.cc", "", check).size(), 1u);
   EXPECT_TRUE(findings_of("src/codec/a_test.cc", "#include \"support/temp_dir.h\"\n", check).empty());
   EXPECT_EQ(findings_of("src/codec/a.cc", "#include \"support/temp_dir.h\"\n", check).size(), 1u);
+}
+
+TEST(Lint, AnEdgeNobodyTakesIsAFinding) {
+  std::vector<SourceFile> sources{{"src/codec/a.cc", "#include \"base/result.h\"\n"},
+                                  {"src/net/a.cc", "#include \"base/result.h\"\n"}};
+  std::vector<Finding> findings;
+  check_unused_edges(sources, sample_edges(), findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].message, "'net' includes nothing of 'codec': take the edge out");
+  sources.push_back({"src/net/b.h", "#include \"codec/json.h\"\n"});
+  findings.clear();
+  check_unused_edges(sources, sample_edges(), findings);
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(Lint, AFolderWithTooManySourcesIsAFinding) {
+  std::vector<SourceFile> sources;
+  for (int i = 0; i < 60; ++i) sources.push_back({"src/net/f" + std::to_string(i) + ".cc", ""});
+  sources.push_back({"src/net/tls/one_more.cc", ""});
+  std::vector<Finding> findings;
+  check_folders(sources, findings);
+  EXPECT_TRUE(findings.empty());
+  sources.push_back({"src/net/last.cc", ""});
+  check_folders(sources, findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].to_string(), "src/net: 61 sources: make sub-folders (60 is the limit)");
+}
+
+TEST(CompileCost, CountsWhatIsReadForEachUnit) {
+  const auto units = parse_ninja_deps(
+      "a.o: #deps 2, deps mtime 1 (VALID)\n    a.cc\n    heavy.h\n\nb.o: #deps 1, deps mtime 1 (VALID)\n    b.cc\n");
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(units[0].files, (std::vector<std::string>{"a.cc", "heavy.h"}));
+  const auto lines_of = [](const std::string& file) -> std::size_t { return file == "heavy.h" ? 100 : 10; };
+  const auto findings_with = [&](CompileBudget budget) {
+    std::vector<Finding> findings;
+    check_compile_cost(units, budget, lines_of, findings);
+    return findings;
+  };
+  EXPECT_TRUE(findings_with({110, 60}).empty());
+  const auto heavy = findings_with({109, 60});
+  ASSERT_EQ(heavy.size(), 1u);
+  EXPECT_EQ(heavy[0].path, "a.o");
+  EXPECT_EQ(findings_with({110, 59}).size(), 1u);
+  std::vector<Finding> none;
+  check_compile_cost({}, {}, lines_of, none);
+  EXPECT_EQ(none.size(), 1u);
 }
 
 TEST(Lint, WaitingOutsideTheSeamIsAFindingTestsIncluded) {
