@@ -107,11 +107,13 @@ Result<Outcome> Agent::sync(std::stop_token stop) {
   return error(Code::kInternal, "the next step is none of the known ones");
 }
 
-Result<Outcome> Agent::update(const Observation& observed, std::stop_token stop) {
+Result<Outcome> Agent::update(Observation observed, std::stop_token stop) {
   const std::string& target = observed.node.desired_config;
   STRAKE_TRY_CONTEXT(const kube::Object config,
                      api_.get(api::kMachineConfig, {"", target}, runtime_.call_within(options_.call_timeout, stop)),
                      "reading the desired config");
+  STRAKE_TRY(observed.policy,
+             machineconfig::read_disruption_policy(api_, runtime_.call_within(options_.call_timeout, stop)));
   STRAKE_TRY_CONTEXT(const UpdatePlan plan, plan_update(observed, config), "planning the update to {}", target);
   if (observed.node.state != "Working") {
     json::Object working;

@@ -39,7 +39,7 @@ class Agent {
 
  private:
   Result<Observation> observe(const kube::Object& node);
-  Result<Outcome> update(const Observation& observed, std::stop_token stop);
+  Result<Outcome> update(Observation observed, std::stop_token stop);
   Result<Outcome> finish(const Observation& observed, std::stop_token stop);
   Status apply(const UpdatePlan& plan);
   Status verify(const kube::Object& config, const osbackend::OsStatus& os);

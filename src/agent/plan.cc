@@ -39,11 +39,15 @@ Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& 
   UpdatePlan plan;
   plan.config = desired;
   const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
-  STRAKE_TRY(plan.consequence, machineconfig::consequence_of(old_spec, *spec));
+  STRAKE_TRY(plan.consequence, machineconfig::consequence_of(old_spec, *spec, observed.policy));
   if (plan.consequence.disruption == machineconfig::DisruptionClass::kReinstall) {
     return error(Code::kUnsupported, "a running machine cannot follow: {}; install it anew or undo the change",
                  fmt::join(plan.consequence.reasons, "; "))
         .with_reason(std::string(kUnreconcilableReason));
+  }
+  if (!plan.consequence.beyond_agent.empty()) {
+    return error(Code::kUnsupported, "this agent cannot apply {}; take it out of the pool's MachineConfigs",
+                 fmt::join(plan.consequence.beyond_agent, ", "));
   }
   STRAKE_TRY_CONTEXT(plan.entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
   plan.deployment = deployment_of(desired);

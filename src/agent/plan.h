@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/journal.h"
+#include "machineconfig/consequence.h"
 #include "machineconfig/managed_tree.h"
 #include "osbackend/os_backend.h"
 #include "rollout/node_view.h"
@@ -18,7 +19,8 @@ struct Observation {
   std::optional<kube::Object> current;  ///< the applied config, from disk
   std::optional<Journal> journal;
   osbackend::OsStatus os;
-  rollout::NodeView node;  ///< as the API shows it
+  rollout::NodeView node;                                                               ///< as the API shows it
+  machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();  ///< of the cluster
 };
 
 enum class NextStep {
@@ -44,7 +46,8 @@ struct UpdatePlan {
 /// The reason of the error when a running machine cannot follow to the desired config at all.
 inline constexpr std::string_view kUnreconcilableReason = "Unreconcilable";
 
-/// Refuses a config whose content is not what its name promises, and one the machine cannot follow to.
+/// Refuses a config whose content is not what its name promises, one the machine cannot follow to, and one with
+/// something this agent cannot apply.
 Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired);
 
 /// The journal entry that must be on disk before a reboot is asked for: without it the machine would not know after the

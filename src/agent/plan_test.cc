@@ -68,6 +68,26 @@ TEST(AgentPlan, RefusesWhatARunningMachineCannotFollow) {
             "cluster; install it anew or undo the change");
 }
 
+TEST(AgentPlan, RefusesWhatItCannotApplyByName) {
+  kube::Object realtime = rendered("1", {});
+  json::ensure(realtime.json(), {"spec", "kernelType"}) = "realtime";
+  kube::Object renamed(api::kMachineConfig,
+                       {"", *machineconfig::rendered_name("worker", *json::find(realtime.json(), {"spec"}))});
+  renamed.json().get_object()["spec"] = *json::find(realtime.json(), {"spec"});
+  const auto plan = plan_update(at_rest(rendered("1", {})), renamed);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().message(),
+            "this agent cannot apply kernel type realtime; take it out of the pool's MachineConfigs");
+}
+
+TEST(AgentPlan, FollowsTheClustersDisruptionPolicy) {
+  Observation observed = at_rest(rendered("1", {}));
+  const kube::Object desired = rendered("1", {"/etc/motd"});
+  EXPECT_TRUE(plan_update(observed, desired)->reboot);
+  observed.policy.files.push_back({"/etc/motd", {{machineconfig::ActionType::kNone, ""}}});
+  EXPECT_FALSE(plan_update(observed, desired)->reboot);
+}
+
 TEST(AgentPlan, AGoalThatChangesBeforeTheBootIsPlannedAnew) {
   const kube::Object old_config = rendered("1", {}), new_config = rendered("2", {});
   Observation observed = at_rest(old_config);

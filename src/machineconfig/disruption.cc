@@ -123,40 +123,6 @@ DisruptionClass class_of(const std::vector<PolicyAction>& actions, bool drain) {
   return dearest;
 }
 
-/// Names in `after` missing from `before`, and the other way round, as reasons.
-void add_list_reasons(const std::vector<std::string>& before, const std::vector<std::string>& after,
-                      std::string_view noun, std::vector<std::string>& reasons) {
-  const auto missing_from = [](const std::vector<std::string>& list, const std::string& item) {
-    return std::find(list.begin(), list.end(), item) == list.end();
-  };
-  const std::size_t reasons_before = reasons.size();
-  for (const std::string& item : after) {
-    if (missing_from(before, item)) reasons.push_back(fmt::format("{} {} added", noun, item));
-  }
-  for (const std::string& item : before) {
-    if (missing_from(after, item)) reasons.push_back(fmt::format("{} {} removed", noun, item));
-  }
-  if (reasons.size() == reasons_before && before != after) reasons.push_back(fmt::format("{}s in another order", noun));
-}
-
-std::vector<std::string> reasons_of(const ComparableSpec& before, const ComparableSpec& after,
-                                    const DisruptionVerdict& verdict) {
-  std::vector<std::string> reasons;
-  const SpecChanges& changes = verdict.changes;
-  if (changes.os_image) reasons.emplace_back("another OS image");
-  if (changes.kernel_type) reasons.emplace_back("another kernel type");
-  add_list_reasons(before.kernel_arguments, after.kernel_arguments, "kernel argument", reasons);
-  add_list_reasons(before.extensions, after.extensions, "extension", reasons);
-  for (const ChangedName& file : changes.changed_files) {
-    reasons.push_back(fmt::format("file {} {}", file.name, to_string(file.kind)));
-  }
-  for (const ChangedName& unit : changes.changed_units) {
-    reasons.push_back(fmt::format("unit {} {}", unit.name, to_string(unit.kind)));
-  }
-  if (changes.passwd) reasons.emplace_back("ssh keys or password of core changed");
-  return reasons;
-}
-
 }  // namespace
 
 std::string_view to_string(DisruptionClass disruption) {
@@ -209,35 +175,6 @@ Result<DisruptionVerdict> judge_disruption(const ComparableSpec& before, const C
   verdict.drain = drain && !context.single_replica;
   verdict.disruption = class_of(verdict.actions, verdict.drain);
   return verdict;
-}
-
-DisruptionClass executable_class(DisruptionClass called_for) {
-  switch (called_for) {
-    case DisruptionClass::kNone: return DisruptionClass::kNone;
-    case DisruptionClass::kReload:
-    case DisruptionClass::kRestart:
-    case DisruptionClass::kDrain:
-    case DisruptionClass::kReboot: return DisruptionClass::kReboot;
-    case DisruptionClass::kReinstall: return DisruptionClass::kReinstall;
-  }
-  return DisruptionClass::kReboot;
-}
-
-Result<Consequence> consequence_of(const json::Value* from, const json::Value& to) {
-  if (from == nullptr) return Consequence{DisruptionClass::kReboot, {"first configuration of this node"}};
-  STRAKE_TRY_CONTEXT(const ComparableSpec before, comparable_spec(*from), "old config");
-  STRAKE_TRY_CONTEXT(const ComparableSpec after, comparable_spec(to), "new config");
-  DisruptionContext context;
-  context.comparison = FileComparison::kDecoded;
-  context.overrides = {.disks = true, .file_systems = true, .raid = true};
-  STRAKE_TRY(const DisruptionVerdict verdict, judge_disruption(before, after, context));
-  if (verdict.irreconcilable) return Consequence{DisruptionClass::kReinstall, {verdict.irreconcilable->reason}};
-  Consequence consequence{executable_class(verdict.disruption), reasons_of(before, after, verdict)};
-  if (consequence.disruption != verdict.disruption) {
-    consequence.reasons.push_back(
-        fmt::format("a {} would be enough, but the agent can only reboot", to_string(verdict.disruption)));
-  }
-  return consequence;
 }
 
 }  // namespace strake::machineconfig

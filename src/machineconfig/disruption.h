@@ -1,8 +1,6 @@
-// What changing a node from one rendered config to another will cost it, and why.
-//
-// judge_disruption predicts what the Machine Config Operator's daemon does, rule by rule: reconcilability, the actions
-// its policies call for, the drain. consequence_of is what Strake's planner and agent act on; both call it, so what is
-// planned is what is done.
+// What changing a node from one rendered config to another calls for, and why: the rules of the Machine Config
+// Operator's daemon, one by one: reconcilability, the actions its policies call for, the drain. What Strake makes of it
+// is in consequence.h.
 #pragma once
 
 #include <optional>
@@ -62,20 +60,5 @@ struct DisruptionContext {
 /// An error: the new registries.conf cannot be read, so nobody can tell whether pods may stay.
 Result<DisruptionVerdict> judge_disruption(const ComparableSpec& before, const ComparableSpec& after,
                                            const DisruptionContext& context = {});
-
-/// What Strake's agent does for a change of this class. It can let a node be, and reboot it; until it can also reload
-/// and restart services and drain a node that stays up, everything between the two is a reboot: dearer than needed,
-/// never less than needed.
-DisruptionClass executable_class(DisruptionClass called_for);
-
-struct Consequence {
-  DisruptionClass disruption = DisruptionClass::kNone;  ///< an executable one
-  std::vector<std::string> reasons;                     ///< each a short phrase: "kernel argument nosmt added"
-};
-
-/// Compares two rendered specs on their decoded contents, under the default policy. `from` is null for a node that has
-/// never been configured. Disks, filesystems and RAID are not looked at: whether they may change is decided when a
-/// config is rendered, and the agent never touches them.
-Result<Consequence> consequence_of(const json::Value* from, const json::Value& to);
 
 }  // namespace strake::machineconfig

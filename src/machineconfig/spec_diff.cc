@@ -89,6 +89,7 @@ Result<SpecDiff> diff_specs(const json::Value& before, const json::Value& after,
   diff.before_name = options.before_name;
   diff.after_name = options.after_name;
   STRAKE_TRY(diff.verdict, judge_disruption(old_spec, new_spec, options.context));
+  STRAKE_TRY(diff.on_strake, consequence_of(&before, after, options.context.policy));
   SpecDiffBuilder builder(old_spec, new_spec, options, diff);
   add_value_change(builder, SubjectKind::kOsImage, old_spec.os_image, new_spec.os_image);
   add_value_change(builder, SubjectKind::kExtensionsImage, old_spec.extensions_image, new_spec.extensions_image);

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "codec/json.h"
+#include "machineconfig/consequence.h"
 #include "machineconfig/disruption.h"
 #include "machineconfig/subject.h"
 #include "machineconfig/text_diff.h"
@@ -32,6 +33,7 @@ struct SpecDiff {
   std::string before_name;
   std::string after_name;
   DisruptionVerdict verdict;
+  Consequence on_strake;            ///< what Strake's own agent does, which plans and rollouts go by
   std::vector<SpecChange> changes;  ///< by kind, then as the configs have them
   std::vector<std::string> notes;   ///< differences that are no change of any subject, such as the order of files
 
@@ -51,7 +53,8 @@ inline constexpr std::size_t kMaxDiffedFileBytes = 4u << 20;
 
 Result<SpecDiff> diff_specs(const json::Value& before, const json::Value& after, const SpecDiffOptions& options = {});
 
-/// {before, after, reconcilable, reason, changedFiles, changedUnits, actions, drain, class, changes, notes}
+/// {before, after, reconcilable, reason, changedFiles, changedUnits, actions, drain, class, agentClass, agentRefuses,
+/// changes, notes}
 json::Value to_json(const SpecDiff& diff);
 
 /// For people: the class and what it comes from, then each change with its reason and its lines. Control characters are

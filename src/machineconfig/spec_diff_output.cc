@@ -107,6 +107,18 @@ std::string_view meaning_of(DisruptionClass disruption) {
   return "";
 }
 
+/// What Strake's own agent makes of it, where that is something else.
+std::string agent_line(const SpecDiff& diff) {
+  const Consequence& consequence = diff.on_strake;
+  if (!consequence.beyond_agent.empty()) {
+    return printable(fmt::format("Strake's agent refuses the config; it cannot apply {}",
+                                 fmt::join(consequence.beyond_agent, ", ")));
+  }
+  if (consequence.disruption == diff.verdict.disruption) return "";
+  if (consequence.disruption == DisruptionClass::kNone) return "Strake's agent changes nothing that a node notices";
+  return fmt::format("Strake's agent does more: {}", meaning_of(consequence.disruption));
+}
+
 void add_line(std::string& text, std::string_view label, std::string_view value) {
   if (!value.empty()) text += fmt::format("{:<11}{}\n", label, value);
 }
@@ -160,6 +172,8 @@ json::Value to_json(const SpecDiff& diff) {
                       {"class", to_string(verdict.disruption)},
                       {"actions", to_json_list(names_of_actions(verdict.actions))},
                       {"drain", verdict.drain},
+                      {"agentClass", to_string(diff.on_strake.disruption)},
+                      {"agentRefuses", to_json_list(diff.on_strake.beyond_agent)},
                       {"changedFiles", to_json_list(verdict.changes.changed_files)},
                       {"changedUnits", to_json_list(verdict.changes.changed_units)},
                       {"changes", std::move(changes)},
@@ -178,6 +192,7 @@ std::string to_text(const SpecDiff& diff) {
   add_line(text, "Actions:", actions.empty() ? "none needed" : fmt::format("{}", fmt::join(actions, ", ")));
   add_line(text, "Drain:", verdict.drain ? "yes" : "no");
   add_line(text, "Because:", because(diff));
+  add_line(text, "Agent:", agent_line(diff));
   for (const SpecChange& change : diff.changes) add_change(text, change);
   if (!diff.notes.empty()) text += "\n";
   for (const std::string& note : diff.notes) text += fmt::format("  {}\n", printable(note));

@@ -100,7 +100,7 @@ TEST(SpecDiff, EqualSpecsDoNotDiffer) {
   EXPECT_EQ(to_text(diff), "No difference.\n");
   EXPECT_EQ(
       json::write(to_json(diff)),
-      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","actions":["None"],"drain":false,)"
+      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","actions":["None"],"drain":false,"agentClass":"none","agentRefuses":[],)"
       R"("changedFiles":[],"changedUnits":[],"changes":[],"notes":[]})");
 }
 

@@ -34,10 +34,11 @@ Result<machineconfig::Consequence> node_consequence(const PoolInput& input, cons
   const json::Value* from = node.current_config.empty() ? nullptr : input.spec_of(node.current_config);
   if (!node.current_config.empty() && from == nullptr) {
     return machineconfig::Consequence{
-        machineconfig::DisruptionClass::kReboot,
-        {fmt::format("its current config {} no longer exists to compare with", node.current_config)}};
+        .disruption = machineconfig::DisruptionClass::kReboot,
+        .reasons = {fmt::format("its current config {} no longer exists to compare with", node.current_config)}};
   }
-  return machineconfig::consequence_of(from, *to).context("comparing {} with {}", node.current_config, target);
+  return machineconfig::consequence_of(from, *to, input.policy)
+      .context("comparing {} with {}", node.current_config, target);
 }
 
 /// Lets as many waiting nodes go as capacity allows; the others learn what they wait for.
@@ -56,7 +57,10 @@ void choose_targets(PoolPlan& plan) {
             [](const NodePlan* a, const NodePlan* b) { return goes_first(a->node, b->node); });
   int capacity = plan.max_unavailable - plan.unavailable - failing;
   for (NodePlan* node : waiting) {
-    if (node->node.is_new()) {
+    if (!node->consequence.beyond_agent.empty()) {
+      node->waits_for = fmt::format("another config, or another agent: this one cannot apply {}",
+                                    fmt::join(node->consequence.beyond_agent, ", "));
+    } else if (node->node.is_new()) {
       node->action = NodeAction::kTarget;
     } else if (!node->node.ready()) {
       node->waits_for = node->node.schedulable ? "the node to be Ready" : "the node to be schedulable";

@@ -11,7 +11,7 @@
 #include "api/machine_config_pool.h"
 #include "base/result.h"
 #include "kube/object.h"
-#include "machineconfig/disruption.h"
+#include "machineconfig/consequence.h"
 #include "rollout/node_view.h"
 
 namespace strake::rollout {
@@ -46,6 +46,7 @@ struct PoolInput {
   std::vector<kube::Object> nodes;  ///< those whose primary pool this is
   /// The spec of a rendered config by name; nullptr when it does not exist (any more).
   std::function<const json::Value*(const std::string& name)> spec_of;
+  machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();
 };
 
 Result<PoolPlan> plan_pool(const PoolInput& input);

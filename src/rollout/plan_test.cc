@@ -34,10 +34,12 @@ class Fixture {
   }
 
   PoolPlan plan() const {
-    PoolInput input{pool, nodes, [this](const std::string& name) -> const json::Value* {
+    PoolInput input{pool, nodes,
+                    [this](const std::string& name) -> const json::Value* {
                       const auto found = specs.find(name);
                       return found == specs.end() ? nullptr : &found->second;
-                    }};
+                    },
+                    policy};
     auto planned = plan_pool(input);
     EXPECT_TRUE(planned.ok()) << (planned.ok() ? "" : planned.error().to_string());
     return *std::move(planned);
@@ -53,6 +55,7 @@ class Fixture {
   kube::Object pool;
   std::vector<kube::Object> nodes;
   std::map<std::string, json::Value> specs;
+  machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();
 };
 
 TEST(RolloutPlan, LetsAsManyNodesGoAsMaxUnavailableAllows) {
@@ -130,6 +133,28 @@ TEST(RolloutPlan, ANodeThatCannotFollowIsLeftAloneAndTakesNobodysTurn) {
   EXPECT_EQ(plan.nodes[0].waits_for,
             "a new installation, or another config: detected change to FIPS flag; refusing to modify FIPS on a running "
             "cluster");
+}
+
+TEST(RolloutPlan, TheClustersDisruptionPolicyDecidesTheClass) {
+  Fixture cluster;
+  cluster.specs["old"] = json::Object{{"config", json::Object{{"ignition", json::Object{{"version", "3.5.0"}}}}}};
+  cluster.specs["new"] = cluster.specs["old"];
+  json::ensure(cluster.specs["new"], {"config", "storage", "files"}) =
+      json::Array{json::Object{{"path", "/etc/motd"}, {"contents", json::Object{{"source", "data:,x"}}}}};
+  cluster.add("a", "old", "old", "Done");
+  EXPECT_EQ(cluster.plan().nodes[0].consequence.disruption, DisruptionClass::kReboot);
+  cluster.policy.files.push_back({"/etc/motd", {{machineconfig::ActionType::kNone, ""}}});
+  EXPECT_EQ(cluster.plan().nodes[0].consequence.disruption, DisruptionClass::kNone);
+}
+
+TEST(RolloutPlan, WhatTheAgentCannotApplyIsNotSentToANodeNotEvenToANewOne) {
+  Fixture cluster;
+  cluster.specs["new"].get_object()["kernelType"] = "realtime";
+  cluster.add("a", "", "", "");
+  cluster.add("b", "old", "old", "Done");
+  EXPECT_EQ(cluster.actions(), "a=wait b=wait");
+  EXPECT_EQ(cluster.plan().nodes[1].waits_for,
+            "another config, or another agent: this one cannot apply kernel type realtime");
 }
 
 TEST(RolloutPlan, ZonesFirstThenAge) {

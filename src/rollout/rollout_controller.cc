@@ -33,6 +33,13 @@ kube::ControllerOptions rollout_controller_options() {
 
 }  // namespace
 
+Result<const machineconfig::DisruptionPolicy*> PoolReader::policy(const kube::Call& call) {
+  if (!policy_) {
+    STRAKE_TRY(policy_, machineconfig::read_disruption_policy(api_, call));
+  }
+  return &*policy_;
+}
+
 Result<const json::Value*> PoolReader::load_spec(const std::string& name, const kube::Call& call) {
   auto found = configs_.find(name);
   if (found == configs_.end()) {
@@ -68,6 +75,8 @@ Result<PoolPlan> PoolReader::plan(const kube::Object& pool, const std::vector<ku
     const auto found = specs.find(name);
     return found == specs.end() ? nullptr : found->second;
   };
+  STRAKE_TRY(const machineconfig::DisruptionPolicy* in_effect, policy(call));
+  input.policy = *in_effect;
   return plan_pool(input);
 }
 
@@ -87,20 +96,24 @@ RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& a
       api_(api),
       pools_(runtime, api, api::kMachineConfigPool, rollout_informer_options()),
       nodes_(runtime, api, kube::core::kNode, node_informer_options()),
+      machine_configurations_(runtime, api, api::kMachineConfiguration, rollout_informer_options()),
       controller_(runtime, rollout_controller_options(),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
   controller_.watch(pools_);
   controller_.watch(nodes_, [this](const kube::Object&) { return all_pool_keys(); });
+  controller_.watch(machine_configurations_, [this](const kube::Object&) { return all_pool_keys(); });
 }
 
 void RolloutController::start() {
   pools_.start();
   nodes_.start();
+  machine_configurations_.start();
   controller_.start();
 }
 
 void RolloutController::stop() {
   controller_.stop();
+  machine_configurations_.stop();
   nodes_.stop();
   pools_.stop();
 }

@@ -17,7 +17,8 @@
 
 namespace strake::rollout {
 
-/// Reads what plan_pool needs of one pool from the API: its nodes and the rendered configs they name.
+/// Reads what plan_pool needs of one pool from the API: its nodes, the rendered configs they name and the cluster's
+/// disruption policy.
 class PoolReader {
  public:
   explicit PoolReader(kube::KubeApi& api) : api_(api) {}
@@ -26,11 +27,13 @@ class PoolReader {
   const std::map<std::string, kube::Object>& nodes() const { return nodes_; }
 
  private:
+  Result<const machineconfig::DisruptionPolicy*> policy(const kube::Call& call);
   Result<const json::Value*> load_spec(const std::string& name, const kube::Call& call);
 
   kube::KubeApi& api_;
   std::map<std::string, kube::Object> nodes_;
   std::map<std::string, std::optional<kube::Object>> configs_;
+  std::optional<machineconfig::DisruptionPolicy> policy_;
 };
 
 /// The plans of every pool, by name.
@@ -53,6 +56,7 @@ class RolloutController {
   kube::KubeApi& api_;
   kube::Informer pools_;
   kube::Informer nodes_;
+  kube::Informer machine_configurations_;
   kube::Controller controller_;
 };
 
