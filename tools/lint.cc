@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
     check_waiting(file, findings);
     check_public_headers(file, findings);
     check_size(file, findings);
+    check_logging(file, findings);
   }
   check_unused_edges(sources, edges, findings);
   check_behaviours(behaviours, sources, findings);

@@ -293,6 +293,33 @@ void check_public_headers(const SourceFile& file, std::vector<Finding>& findings
   }
 }
 
+void check_logging(const SourceFile& file, std::vector<Finding>& findings) {
+  if (!file.path.starts_with("src/") || file.path.ends_with("_test.cc") ||
+      file.path.find("/testing/") != std::string::npos) {
+    return;
+  }
+  const std::string module = module_of(file.path);
+  const bool is_program = module == "cmd";
+  const bool may_log = is_program || module == "controlplane" || file.path.starts_with("src/base/log.");
+  // Where a broken invariant says so, there is no log to say it to.
+  const bool may_write = is_program || module == "controlplane" || file.path == "src/base/result.cc";
+  std::size_t number = 0;
+  for (const std::string_view line : split_lines(file.text)) {
+    ++number;
+    if (!may_log && trim(line).starts_with("#include \"base/log.h\"")) {
+      findings.push_back({file.path, number, "libraries do not log: return an error or call a hook"});
+    }
+    if (may_write) continue;
+    const std::string code = code_of(line);
+    for (const std::string_view word : {"stderr", "std::cerr", "std::clog", "perror(", "syslog("}) {
+      if (!has_word(code, word)) continue;
+      findings.push_back(
+          {file.path, number,
+           fmt::format("'{}' outside src/cmd: return an error, or use base/log in src/controlplane", word)});
+    }
+  }
+}
+
 void check_size(const SourceFile& file, std::vector<Finding>& findings) {
   const auto lines = static_cast<std::size_t>(std::count(file.text.begin(), file.text.end(), '\n'));
   if (lines > kHardLineLimit) {

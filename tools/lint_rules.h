@@ -36,6 +36,8 @@ void check_folders(const std::vector<SourceFile>& sources, std::vector<Finding>&
 void check_waiting(const SourceFile& file, std::vector<Finding>& findings);
 /// Third-party types must not leak across modules; heavy headers stay inside one .cc.
 void check_public_headers(const SourceFile& file, std::vector<Finding>& findings);
+/// Libraries return, programs log: base/log and the standard error stream belong to src/cmd and the daemons' loops.
+void check_logging(const SourceFile& file, std::vector<Finding>& findings);
 void check_size(const SourceFile& file, std::vector<Finding>& findings);
 
 /// Every row of docs/behaviours.md names tests as `Suite.Name`; each must exist in some TEST, TEST_F or TEST_P.

@@ -118,6 +118,21 @@ TEST(Lint, ThirdPartyTypesStayOutOfHeaders) {
   EXPECT_TRUE(findings_of("src/net/a.cc", "#include <openssl/ssl.h>\n", check_public_headers).empty());
 }
 
+TEST(Lint, OnlyProgramsLog) {
+  const auto findings_in = [](std::string path, std::string text) {
+    std::vector<Finding> findings;
+    check_logging({std::move(path), std::move(text)}, findings);
+    return findings.size();
+  };
+  EXPECT_EQ(findings_in("src/kube/informer.cc", "#include \"base/log.h\"\n"), 1u);
+  EXPECT_EQ(findings_in("src/controlplane/controllers.cc", "#include \"base/log.h\"\n"), 0u);
+  EXPECT_EQ(findings_in("src/cmd/up.cc", "#include \"base/log.h\"\n"), 0u);
+  EXPECT_EQ(findings_in("src/agent/agent.cc", "  std::fprintf(stderr, \"x\");\n"), 1u);
+  EXPECT_EQ(findings_in("src/cmd/main.cc", "  std::fprintf(stderr, \"x\");\n"), 0u);
+  EXPECT_EQ(findings_in("src/agent/agent.cc", "  return output.stderr_bytes;  // stderr\n"), 0u);
+  EXPECT_EQ(findings_in("src/agent/agent_test.cc", "  std::fprintf(stderr, \"x\");\n"), 0u);
+}
+
 TEST(Lint, ABehaviourMustNameATestThatExists) {
   const std::vector<SourceFile> sources{{"a_test.cc", "TEST(Suite, Name) {\n"}};
   std::vector<Finding> findings;

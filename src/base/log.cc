@@ -1,0 +1,326 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+
+namespace strake::log {
+
+namespace {
+
+constexpr std::size_t kMaxValueBytes = 4096;
+constexpr std::string_view kHidden = "(hidden)";
+/// What a field holds whose key contains one of these is nobody's business.
+constexpr std::string_view kSensitiveWords[] = {"token",  "password",    "passwd",     "secret",
+                                                "cookie", "private_key", "credential", "authorization"};
+
+constexpr std::string_view kLevelNames[kLevels] = {"debug", "info", "warning", "error"};
+constexpr std::string_view kLevelLabels[kLevels] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+constexpr std::string_view kFormatNames[] = {"text", "json"};
+
+bool is_sensitive(std::string_view key) {
+  std::string lower(key);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(kSensitiveWords, [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+struct CodePoint {
+  char32_t value;
+  std::size_t bytes;
+  bool valid;
+};
+
+/// The first character; a byte that begins none stands for itself.
+CodePoint first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t length = lead >= 0xF0 ? 4 : (lead >= 0xE0 ? 3 : 2);
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {lead, 1, false};
+  char32_t value = lead & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {lead, 1, false};
+    value = (value << 6) | (byte(i) & 0x3Fu);
+  }
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (value < kSmallest[length] || value > 0x10FFFF || surrogate) return {lead, 1, false};
+  return {value, length, true};
+}
+
+/// Moves the cursor, hides text or turns its direction around.
+bool is_invisible(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+std::string clipped(std::string_view text) {
+  if (text.size() <= kMaxValueBytes) return std::string(text);
+  std::size_t end = kMaxValueBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+}
+
+std::string shown_value(const Field& field) {
+  return is_sensitive(field.key()) ? std::string(kHidden) : without_secrets(clipped(field.value()));
+}
+
+/// Quoted where a reader could not tell where the value ends.
+std::string text_value(const std::string& value) {
+  std::string shown = visible(value);
+  const bool plain = !shown.empty() && shown.find_first_of(" \"=\\") == std::string::npos;
+  if (plain) return shown;
+  std::string quoted = "\"";
+  for (const char c : shown) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const CodePoint c = first_code_point(text);
+    if (!c.valid) {
+      out += "\\ufffd";
+    } else if (c.value == '"' || c.value == '\\') {
+      out += '\\';
+      out += static_cast<char>(c.value);
+    } else if (is_invisible(c.value)) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(c.value));
+    } else {
+      out += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  out += '"';
+}
+
+std::string timestamp(runtime::WallTime time) {
+  std::string micros = format_rfc3339_micros(time);
+  return micros.substr(0, micros.size() - 4) + "Z";  // milliseconds are enough
+}
+
+std::string text_line(runtime::WallTime time, Level level, std::string_view message, const Fields& fields) {
+  std::string line = fmt::format("{} {:<7} {}", timestamp(time), kLevelLabels[static_cast<std::size_t>(level)],
+                                 visible(without_secrets(clipped(message))));
+  for (const Field& field : fields) {
+    line += fmt::format(" {}={}", visible(field.key()), text_value(shown_value(field)));
+  }
+  return line + "\n";
+}
+
+std::string json_line(runtime::WallTime time, Level level, std::string_view message, const Fields& fields) {
+  std::string line = fmt::format(R"({{"time":"{}","level":"{}","message":)", timestamp(time), to_string(level));
+  append_json_string(line, without_secrets(clipped(message)));
+  for (const Field& field : fields) {
+    line += ',';
+    append_json_string(line, field.key());
+    line += ':';
+    append_json_string(line, shown_value(field));
+  }
+  return line + "}\n";
+}
+
+std::string sameness_of(Level level, std::string_view message, const Fields& fields) {
+  std::string same(to_string(level));
+  const auto append = [&](std::string_view part) { same += fmt::format("\n{}:{}", part.size(), part); };
+  append(message);
+  for (const Field& field : fields) {
+    append(field.key());
+    if (!field.is_varying()) append(field.value());
+  }
+  return same;
+}
+
+bool is_token_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
+}
+
+/// Hides the token after each `mark`.
+std::string hide_after(std::string_view text, std::string_view mark) {
+  std::string out;
+  for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark)) {
+    std::size_t end = at + mark.size();
+    while (end < text.size() && is_token_char(text[end])) ++end;
+    out += text.substr(0, at + mark.size());
+    if (end > at + mark.size()) out += kHidden;
+    text.remove_prefix(end);
+  }
+  return out += text;
+}
+
+/// https://user:password@host: everything before the @ of an authority.
+std::string hide_user_info(std::string_view text) {
+  constexpr std::string_view kMark = "://";
+  std::string out;
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark)) {
+    const std::size_t begin = at + kMark.size();
+    const std::size_t end = std::min(text.find_first_of("/?# \t\n\"'", begin), text.size());
+    const std::size_t sign = text.substr(begin, end - begin).rfind('@');
+    out += text.substr(0, begin);
+    if (sign != text.npos) {
+      out += kHidden;
+      out += text.substr(begin + sign, end - begin - sign);
+    } else {
+      out += text.substr(begin, end - begin);
+    }
+    text.remove_prefix(end);
+  }
+  return out += text;
+}
+
+std::string hide_private_keys(std::string_view text) {
+  std::string out;
+  constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ";
+  for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin)) {
+    const std::size_t close = text.find("-----", at + kBegin.size());
+    const bool key =
+        text.substr(at, close == text.npos ? close : close - at).find("PRIVATE KEY") != std::string_view::npos;
+    out += text.substr(0, at);
+    if (!key) {
+      out += kBegin;
+      text.remove_prefix(at + kBegin.size());
+      continue;
+    }
+    out += kHidden;
+    std::size_t end = text.find(kEnd, at);
+    end = end == text.npos ? end : text.find("-----", end + kEnd.size());
+    text.remove_prefix(end == text.npos ? text.size() : end + 5);
+  }
+  return out += text;
+}
+
+}  // namespace
+
+std::string_view to_string(Level level) { return kLevelNames[static_cast<std::size_t>(level)]; }
+
+Result<Level> parse_level(std::string_view text) {
+  const auto* found = std::ranges::find(kLevelNames, text);
+  if (found == std::end(kLevelNames)) {
+    return strake::error(Code::kInvalidArgument, "'{}' is no log level: use debug, info, warning or error", text);
+  }
+  return static_cast<Level>(found - std::begin(kLevelNames));
+}
+
+std::string_view to_string(Format format) { return kFormatNames[static_cast<std::size_t>(format)]; }
+
+Result<Format> parse_format(std::string_view text) {
+  const auto* found = std::ranges::find(kFormatNames, text);
+  if (found == std::end(kFormatNames)) {
+    return strake::error(Code::kInvalidArgument, "'{}' is no log format: use text or json", text);
+  }
+  return static_cast<Format>(found - std::begin(kFormatNames));
+}
+
+Field::Field(std::string_view key, runtime::Duration value)
+    : Field(key, fmt::format("{:.3g}s", std::chrono::duration<double>(value).count())) {}
+
+std::string visible(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint c = first_code_point(text);
+    if (!c.valid) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.value));
+    } else if (c.value == '\n') {
+      out += "\\n";
+    } else if (c.value == '\t') {
+      out += "\\t";
+    } else if (is_invisible(c.value)) {
+      out += c.value < 0x80 ? fmt::format("\\x{:02x}", static_cast<unsigned>(c.value))
+                            : fmt::format("\\u{:04x}", static_cast<unsigned>(c.value));
+    } else {
+      out += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+std::string without_secrets(std::string_view text) {
+  return hide_private_keys(hide_user_info(hide_after(hide_after(text, "Bearer "), "Basic ")));
+}
+
+Log::Log(runtime::Runtime& runtime, LogOptions options, Write write)
+    : runtime_(runtime), options_(options), write_(std::move(write)) {}
+
+Log::~Log() {
+  std::lock_guard lock(mutex_);
+  while (!remembered_.empty()) forget_locked(remembered_.begin());
+}
+
+Log::Stats Log::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void Log::say(Level level, std::string_view message, const Fields& fields) {
+  const runtime::TimePoint now = runtime_.now();
+  std::lock_guard lock(mutex_);
+  ++stats_.lines[static_cast<std::size_t>(level)];
+  if (level < options_.level) return;
+  std::string same = sameness_of(level, message, fields);
+  std::uint64_t repeats = 0;
+  if (const auto found = remembered_.find(same); found != remembered_.end()) {
+    Remembered& line = found->second;
+    if (now - line.written < options_.repeat_after) {
+      line.fields = fields;
+      ++line.held_back;
+      ++stats_.held_back;
+      return;
+    }
+    repeats = std::exchange(line.held_back, 0);
+    forget_locked(found);
+  }
+  forget_old_locked(now);
+  write_locked(level, message, fields, repeats);
+  const std::uint64_t order = next_order_++;
+  by_order_.emplace(order, same);
+  remembered_.emplace(std::move(same), Remembered{level, std::string(message), fields, now, 0, order});
+  if (remembered_.size() > options_.remembered_lines) forget_locked(remembered_.find(by_order_.begin()->second));
+}
+
+/// Lines are remembered in the order in which they were written, so the old ones come first.
+void Log::forget_old_locked(runtime::TimePoint now) {
+  while (!by_order_.empty()) {
+    const auto oldest = remembered_.find(by_order_.begin()->second);
+    if (now - oldest->second.written < options_.repeat_after) return;
+    forget_locked(oldest);
+  }
+}
+
+void Log::forget_locked(std::map<std::string, Remembered>::iterator entry) {
+  const Remembered& line = entry->second;
+  if (line.held_back > 0) write_locked(line.level, line.message, line.fields, line.held_back);
+  by_order_.erase(line.order);
+  remembered_.erase(entry);
+}
+
+void Log::write_locked(Level level, std::string_view message, const Fields& fields, std::uint64_t repeats) {
+  Fields all = fields;
+  if (repeats > 0) all.emplace_back("repeated", repeats);
+  const runtime::WallTime time = runtime_.wall_now();
+  const std::string line =
+      options_.format == Format::kJson ? json_line(time, level, message, all) : text_line(time, level, message, all);
+  if (!write_(line)) ++stats_.failed_writes;
+}
+
+Log::Write write_to(int descriptor) {
+  return [descriptor](std::string_view line) {
+    ssize_t written = 0;
+    do {
+      written = ::write(descriptor, line.data(), line.size());
+    } while (written < 0 && errno == EINTR);
+    return written == static_cast<ssize_t>(line.size());
+  };
+}
+
+}  // namespace strake::log
