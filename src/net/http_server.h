@@ -87,6 +87,8 @@ struct ServerOptions {
   std::string certificate_pem;  ///< with its chain
   std::string key_pem;
   std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
+  /// Without TLS, for what only this machine may read, such as metrics: the address must be a loopback one.
+  bool plain_on_loopback = false;
 
   std::size_t max_connections = 4096;
   std::size_t max_header_bytes = 64 * 1024;

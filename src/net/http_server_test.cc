@@ -54,6 +54,31 @@ TEST(HttpServerTest, KeepsConnectionsAlive) {
   EXPECT_EQ(server.server().stats().requests, 4U);
 }
 
+TEST(HttpServerTest, WithoutTlsOnlyOnTheLoopback) {
+  ServerOptions options;
+  options.plain_on_loopback = true;
+  auto server = HttpsServer::start(options, echo);
+  ASSERT_TRUE(server.ok()) << server.error().to_string();
+  ClientOptions client_options;
+  client_options.proxy = ProxySettings{};
+  const auto client = HttpClient::create(client_options);
+  ASSERT_TRUE(client.ok());
+  const std::string url = fmt::format("http://127.0.0.1:{}", server->port());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(must_get(*client, url + "/metrics").body, "GET /metrics ");
+  EXPECT_EQ(server->stats().accepted_connections, 1U);
+  auto closed = client->send({"GET", url + "/", {{"Connection", "close"}}, {}});
+  ASSERT_TRUE(closed.ok()) << closed.error().to_string();
+  EXPECT_EQ(closed->body, "GET / ");
+  server->stop(1s);
+
+  for (const char* address : {"0.0.0.0", "::", "192.0.2.1"}) {
+    options.address = address;
+    const auto refused = HttpsServer::start(options, echo);
+    ASSERT_FALSE(refused.ok()) << address;
+    EXPECT_EQ(refused.error().code(), Code::kInvalidArgument);
+  }
+}
+
 TEST(HttpServerTest, OneClientServesManyThreads) {
   TestServer server(echo);
   const HttpClient client = server.client();

@@ -144,6 +144,7 @@ void ServerConnection::start() {
   asio::post(stream_.get_executor(), [self = shared_from_this()] {
     // The time for the handshake counts like that for a request.
     self->set(self->read_deadline_, self->server_.options.conversation.request_timeout);
+    if (self->tls_->plain) return self->on_handshake({});
     self->stream_.async_handshake(asio::ssl::stream_base::server,
                                   [self](const IoError& problem) { self->on_handshake(problem); });
   });
@@ -192,9 +193,15 @@ void ServerConnection::on_watchdog() {
 void ServerConnection::read_if_wanted() {
   if (reading_ || state_ != State::kOpen || !conversation_.wants_bytes()) return;
   reading_ = true;
-  stream_.async_read_some(
-      asio::buffer(read_buffer_),
-      [self = shared_from_this()](const IoError& problem, std::size_t size) { self->on_read(problem, size); });
+  auto on_bytes = [self = shared_from_this()](const IoError& problem, std::size_t size) {
+    self->on_read(problem, size);
+  };
+  const auto buffer = asio::buffer(read_buffer_);
+  if (tls_->plain) {
+    stream_.next_layer().async_read_some(buffer, std::move(on_bytes));
+  } else {
+    stream_.async_read_some(buffer, std::move(on_bytes));
+  }
 }
 
 void ServerConnection::on_read(const IoError& problem, std::size_t size) {
@@ -219,9 +226,15 @@ void ServerConnection::write_next() {
   set(write_deadline_, server_.options.write_timeout);
   const std::string& front = outbox_.front();
   const std::size_t piece = std::min(front.size() - written_, kWritePieceBytes);
-  asio::async_write(
-      stream_, asio::buffer(front.data() + written_, piece),
-      [self = shared_from_this()](const IoError& problem, std::size_t size) { self->on_write(problem, size); });
+  auto on_sent = [self = shared_from_this()](const IoError& problem, std::size_t size) {
+    self->on_write(problem, size);
+  };
+  const auto buffer = asio::buffer(front.data() + written_, piece);
+  if (tls_->plain) {
+    asio::async_write(stream_.next_layer(), buffer, std::move(on_sent));
+  } else {
+    asio::async_write(stream_, buffer, std::move(on_sent));
+  }
 }
 
 void ServerConnection::on_write(const IoError& problem, std::size_t size) {
@@ -264,15 +277,17 @@ void ServerConnection::close_gracefully(bool client_may_be_sending) {
   set(read_deadline_, kLingerTime);
   // Ours is sent, theirs is not waited for: a client that keeps idle connections looks at this one only when it needs
   // it.
-  SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
-  stream_.async_shutdown([self = shared_from_this(), client_may_be_sending](const IoError&) {
+  auto on_sent = [self = shared_from_this(), client_may_be_sending](const IoError&) {
     if (self->state_ == State::kClosed) return;
     if (!client_may_be_sending) return self->close_now();
     IoError ignored;
     self->stream_.next_layer().shutdown(tcp::socket::shutdown_send, ignored);
     self->linger_buffer_.resize(kReadBytes);
     self->linger();
-  });
+  };
+  if (tls_->plain) return asio::post(stream_.get_executor(), [on_sent] { on_sent({}); });
+  SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
+  stream_.async_shutdown(std::move(on_sent));
 }
 
 void ServerConnection::linger() {
@@ -301,6 +316,10 @@ Status ServerIo::Impl::listen() {
   if (problem) {
     return error(Code::kInvalidArgument,
                  "'{}' is not an IP address to listen on: use one such as 127.0.0.1 or ::", options.address);
+  }
+  if (tls->plain && !address.is_loopback()) {
+    return error(Code::kInvalidArgument, "{} can be reached from other machines: without TLS use 127.0.0.1 or ::1",
+                 options.address);
   }
   const tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol(), problem);

@@ -49,18 +49,29 @@ Status install_identity(SSL_CTX* context, const std::string& certificate_pem, co
   return {};
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& certificate_pem, const std::string& key_pem,
-                                                         const std::string& client_ca_pem) {
+Result<std::shared_ptr<ServerTls>> new_context() {
   ERR_clear_error();
   auto tls = std::make_shared<ServerTls>();
   tls->context =
       std::shared_ptr<SSL_CTX>(SSL_CTX_new(TLS_server_method()), [](SSL_CTX* context) { SSL_CTX_free(context); });
-  SSL_CTX* context = tls->context.get();
-  if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+  if (!tls->context || SSL_CTX_set_min_proto_version(tls->context.get(), TLS1_2_VERSION) != 1) {
     return tls_setup_failed("preparing TLS");
   }
+  return tls;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ServerTls>> make_plain() {
+  STRAKE_TRY(const std::shared_ptr<ServerTls> tls, new_context());
+  tls->plain = true;
+  return std::shared_ptr<const ServerTls>(tls);
+}
+
+Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& certificate_pem, const std::string& key_pem,
+                                                         const std::string& client_ca_pem) {
+  STRAKE_TRY(const std::shared_ptr<ServerTls> tls, new_context());
+  SSL_CTX* context = tls->context.get();
   SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   // A resumed session would bring back a client certificate without asking whether it is still good. Connections are
   // kept alive, so resumption would save little.
@@ -80,7 +91,7 @@ Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& cert
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);  // asks, and is content with none
     SSL_CTX_set_cert_verify_callback(context, judge_later, nullptr);
   }
-  return std::shared_ptr<const ServerTls>(std::move(tls));
+  return std::shared_ptr<const ServerTls>(tls);
 }
 
 PeerIdentity identify_peer(const ServerTls& tls, const ssl_st* connection, std::chrono::sys_seconds now) {

@@ -18,10 +18,13 @@ namespace strake::net {
 struct ServerTls {
   std::shared_ptr<ssl_ctx_st> context;
   std::vector<Certificate> client_roots;  ///< empty: clients are not asked
+  bool plain = false;                     ///< the bytes go as they are
 };
 
 Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& certificate_pem, const std::string& key_pem,
                                                          const std::string& client_ca_pem);
+
+Result<std::shared_ptr<const ServerTls>> make_plain();
 
 struct PeerIdentity {
   std::optional<PeerCertificate> certificate;
