@@ -10,22 +10,47 @@ Controller::Controller(runtime::Runtime& runtime, ControllerOptions options, Rec
 
 Controller::~Controller() { stop(); }
 
-void Controller::watch(Informer& informer) {
-  sources_.push_back(&informer);
-  informer.on_change([queue = queue_](const ObjectKey& key) { queue->add(key); });
+bool spec_changed(const Object& before, const Object& now) {
+  const auto metadata_differs = [&](std::string_view field) {
+    const json::Value* left = json::find(before.json(), {"metadata", field});
+    const json::Value* right = json::find(now.json(), {"metadata", field});
+    return left == nullptr || right == nullptr ? left != right : *left != *right;
+  };
+  if (metadata_differs("labels") || metadata_differs("deletionTimestamp") || metadata_differs("generation"))
+    return true;
+  if (json::find(now.json(), {"metadata", "generation"}) != nullptr) return false;
+  const auto without_state = [](const Object& object) {
+    json::Object rest = object.json().get_object();
+    rest.erase("metadata");
+    rest.erase("status");
+    return rest;
+  };
+  return without_state(before) != without_state(now);
 }
 
-void Controller::watch(Informer& informer, MapToKeys map) {
+void Controller::watch(Informer& informer, IsNews is_news) {
+  watch(informer, [](const Object& object) { return std::vector<ObjectKey>{object.key()}; }, std::move(is_news));
+}
+
+void Controller::watch(Informer& informer, MapToKeys map, IsNews is_news) {
   sources_.push_back(&informer);
-  const auto add_all = [queue = queue_, map = std::move(map)](const ObjectPtr& object) {
-    for (const ObjectKey& key : map(*object)) queue->add(key);
+  const auto add_all = [queue = queue_, map = std::move(map)](const Object& object, bool news) {
+    for (const ObjectKey& key : map(object)) {
+      if (news) {
+        queue->add(key);
+      } else {
+        queue->touch(key);
+      }
+    }
   };
-  informer.add_handlers({add_all,
-                         [add_all](const ObjectPtr& before, const ObjectPtr& now) {
-                           add_all(before);
-                           add_all(now);
+  const auto add_news = [add_all](const ObjectPtr& object) { add_all(*object, true); };
+  informer.add_handlers({add_news,
+                         [add_all, is_news = std::move(is_news)](const ObjectPtr& before, const ObjectPtr& now) {
+                           const bool news = is_news(*before, *now);
+                           add_all(*before, news);
+                           add_all(*now, news);
                          },
-                         add_all});
+                         add_news});
 }
 
 void Controller::start() {
@@ -85,7 +110,10 @@ void Controller::handle(const ObjectKey& key, std::stop_token stop) {
     errors_.insert_or_assign(key, result.error());
   }
   if (failure == nullptr && result->requeue_after) queue_->add_after(key, *result->requeue_after);
-  if (options_.on_reconciled) options_.on_reconciled({options_.name, key, runtime_.now() - started, failure, failures});
+  if (options_.hooks.on_reconciled) {
+    options_.hooks.on_reconciled(
+        {options_.name, key, runtime_.now() - started, failure, failures, queue_->stats().ready});
+  }
 }
 
 }  // namespace strake::kube

@@ -3,7 +3,7 @@
 // Informers (or anybody) put keys into its queue; workers call `reconcile`, which looks at the present state and does
 // what is missing. A failure is tried again with growing delay and remembered per key until the key succeeds, so that
 // status code can say why an object is behind. A reconcile must be idempotent: it is called as often as the queue
-// likes.
+// likes. What a failing reconcile writes does not call it again: see WorkQueue.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/runtime.h"
+#include "kube/hooks.h"
 #include "kube/informer.h"
 #include "kube/work_queue.h"
 
@@ -25,27 +26,25 @@ struct Reconciled {
   std::optional<Duration> requeue_after;  ///< look again then, although nothing is wrong
 };
 
-/// What one call of reconcile came to: for metrics and logs.
-struct ReconcileRecord {
-  const std::string& controller;
-  const ObjectKey& key;
-  Duration took;
-  const Error* error;      ///< nullptr when it succeeded
-  std::uint32_t failures;  ///< in a row, this one included
-};
-
 struct ControllerOptions {
   std::string name{};
   unsigned workers = 1;
   Duration reconcile_timeout = std::chrono::minutes(2);  ///< the deadline of the Call given to reconcile
   RateLimits rate_limits{};
-  std::function<void(const ReconcileRecord&)> on_reconciled{};  ///< called by workers; must not wait
+  Hooks hooks{};
 };
+
+/// Whether an update changed what somebody wants of the object: its spec (or data), labels, or that it be deleted.
+/// Status and annotations, where controllers write, are no news; nor is what an `identity_only` informer cannot see.
+bool spec_changed(const Object& before, const Object& now);
 
 class Controller {
  public:
   using Reconcile = std::function<Result<Reconciled>(const ObjectKey& key, const Call& call)>;
   using MapToKeys = std::function<std::vector<ObjectKey>(const Object&)>;
+  /// Which updates bring a failing key forward; all others leave it to its retry, so that what an attempt wrote does
+  /// not start the next one.
+  using IsNews = std::function<bool(const Object& before, const Object& now)>;
 
   Controller(runtime::Runtime& runtime, ControllerOptions options, Reconcile reconcile);
   ~Controller();
@@ -54,10 +53,10 @@ class Controller {
 
   /// Queues the key of every object that changes, and makes the workers wait for the informer's first list. Before the
   /// start of both; the informer must outlive the controller's run.
-  void watch(Informer& informer);
+  void watch(Informer& informer, IsNews is_news = spec_changed);
   /// The same, for objects that concern others: a node its pools, a pod its owner. An update counts for what it was and
   /// what it is.
-  void watch(Informer& informer, MapToKeys map);
+  void watch(Informer& informer, MapToKeys map, IsNews is_news = spec_changed);
 
   void enqueue(const ObjectKey& key) { queue_->add(key); }
   void enqueue_after(const ObjectKey& key, Duration delay) { queue_->add_after(key, delay); }

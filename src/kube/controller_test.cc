@@ -22,7 +22,7 @@ TEST(Controller, RetriesFailuresWithBackoffAndKeepsTheLastError) {
   std::vector<std::uint32_t> failures;
   ControllerOptions options;
   options.name = "test";
-  options.on_reconciled = [&](const ReconcileRecord& record) {
+  options.hooks.on_reconciled = [&](const ReconcileRecord& record) {
     EXPECT_EQ(record.controller, "test");
     EXPECT_EQ(record.key, kKey);
     EXPECT_EQ(record.error == nullptr, record.failures == 0);
@@ -36,8 +36,8 @@ TEST(Controller, RetriesFailuresWithBackoffAndKeepsTheLastError) {
   });
   controller.start();
   controller.enqueue(kKey);
-  run_for(simulation, 20ms);
-  EXPECT_EQ(at, (std::vector<runtime::Duration>{0ms, 5ms, 15ms}));
+  run_for(simulation, 30ms);
+  EXPECT_EQ(at, (std::vector<runtime::Duration>{0ms, 5ms, 25ms}));
   ASSERT_TRUE(controller.error_of(kKey).has_value());
   EXPECT_EQ(controller.error_of(kKey)->message(), "disk 3 failed");
   broken = false;

@@ -26,6 +26,15 @@ std::string_view to_string(EventType type) {
   return "Normal";
 }
 
+std::string_view to_string(EventLoss loss) {
+  switch (loss) {
+    case EventLoss::kQueueFull: return "queue full";
+    case EventLoss::kOverBudget: return "over budget";
+    case EventLoss::kRefused: return "refused";
+  }
+  return "refused";
+}
+
 ObjectReference reference_to(const Object& object) {
   return {object.api_version(), object.kind(), object.ns(), object.name(), object.uid(), object.resource_version()};
 }
@@ -47,18 +56,29 @@ void EventRecorder::stop() {
 void EventRecorder::record(const ObjectReference& about, EventType type, std::string reason, std::string message) {
   Pending pending{about, type, clip_utf8(reason, kMaxEventReasonBytes), clip_utf8(message, kMaxEventMessageBytes),
                   runtime_.wall_now()};
+  bool full = false;
   {
     std::lock_guard lock(mutex_);
-    if (unsettled_ >= options_.queue_limit) {
-      ++stats_.dropped;
-      return;
-    }
-    ++unsettled_;
+    full = unsettled_ >= options_.queue_limit;
+    if (!full) ++unsettled_;
+  }
+  if (full) {
+    tell_lost(pending, EventLoss::kQueueFull, nullptr);
+    return;
   }
   if (queue_.push(std::move(pending))) return;
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(mutex_);  // closed: the program ends
   --unsettled_;
   ++stats_.dropped;
+}
+
+void EventRecorder::tell_lost(const Pending& pending, EventLoss loss, const Error* error) {
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.dropped;
+  }
+  if (!options_.hooks.on_event_lost) return;
+  options_.hooks.on_event_lost({loss, pending.about.kind, pending.about.name, pending.reason, pending.message, error});
 }
 
 Status EventRecorder::flush(const Call& call) {
@@ -74,16 +94,27 @@ EventRecorder::Stats EventRecorder::stats() const {
 }
 
 void EventRecorder::run(std::stop_token stop) {
+  unsigned refused = 0;
   while (true) {
     const Result<Pending> pending = queue_.pop({stop, {}});
     if (!pending.ok()) return;
-    const bool sent = within_budget(*pending) && send(*pending, stop).ok();
+    const bool affordable = within_budget(*pending);
+    Status sent;
+    if (affordable) {
+      sent = send(*pending, stop);
+      refused = sent.ok() ? 0 : refused + 1;
+    }
+    if (!affordable) tell_lost(*pending, EventLoss::kOverBudget, nullptr);
+    if (!sent.ok() && !stop.stop_requested()) tell_lost(*pending, EventLoss::kRefused, &sent.error());
     {
       std::lock_guard lock(mutex_);
       --unsettled_;
-      ++(sent ? stats_.sent : stats_.dropped);
+      if (affordable && sent.ok()) ++stats_.sent;
     }
     settled_.notify_all();
+    if (sent.ok() || !affordable) continue;
+    const auto pause = options_.refused_backoff.delay(refused, runtime_.random().unit(), sent.error());
+    if (!runtime_.sleep(pause, stop).ok()) return;
   }
 }
 

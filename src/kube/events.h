@@ -1,8 +1,8 @@
 // EventRecorder: tells users, through core/v1 Events, what was done to an object and why.
 //
 // Best effort: record() never waits and never fails. A task sends; what the server does not take after a few attempts
-// is dropped and counted. The same news about the same object is one Event with a growing count, and a single noisy
-// object is held to a budget, so that a loop gone wrong does not flood the cluster.
+// is dropped, counted and told to the hooks. The same news about the same object is one Event with a growing count, and
+// a single noisy object is held to a budget, so that a loop gone wrong does not flood the cluster.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,9 @@
 #include <tuple>
 
 #include "base/runtime.h"
+#include "kube/hooks.h"
 #include "kube/kube_api.h"
+#include "net/retry.h"
 
 namespace strake::kube {
 
@@ -41,6 +43,10 @@ struct EventRecorderOptions {
   double burst_per_object = 25;
   runtime::Duration refill_per_object = std::chrono::minutes(5);  ///< one more event each
   unsigned attempts = 3;
+  /// After an Event the server did not take, before the next: a server that refuses everything is not asked without
+  /// end.
+  net::BackoffPolicy refused_backoff{std::chrono::milliseconds(500), 2.0, std::chrono::minutes(1), 0.5};
+  Hooks hooks{};
 };
 
 class EventRecorder {
@@ -89,6 +95,7 @@ class EventRecorder {
 
   void run(std::stop_token stop);
   bool within_budget(const Pending& pending);
+  void tell_lost(const Pending& pending, EventLoss loss, const Error* error);
   Status send(const Pending& pending, std::stop_token stop);
   Status send_once(const Pending& pending, std::stop_token stop);
   Result<ObjectKey> create_event(const Pending& pending, const Call& call);

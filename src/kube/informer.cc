@@ -118,6 +118,11 @@ void Informer::set_error(std::optional<Error> error) {
   last_error_ = std::move(error);
 }
 
+void Informer::made_contact() {
+  set_error(std::nullopt);
+  if (options_.hooks.on_informer_contact) options_.hooks.on_informer_contact(resource_);
+}
+
 void Informer::run(std::stop_token stop) {
   bool list_first = true;
   std::optional<runtime::TimePoint> resync_at;
@@ -129,7 +134,7 @@ void Informer::run(std::stop_token stop) {
       if (version.ok()) {
         version_ = *std::move(version);
         list_first = false;
-        set_error(std::nullopt);
+        made_contact();
         replace_all(std::move(objects));
         if (options_.resync) resync_at = runtime_.now() + *options_.resync;
       } else {
@@ -144,6 +149,9 @@ void Informer::run(std::stop_token stop) {
     ++failures_;
     const auto delay = options_.backoff.delay(failures_, runtime_.random().unit(), end.error());
     const bool first_expiry = end.error().code() == Code::kExpired && failures_ == 1;
+    if (!first_expiry && options_.hooks.on_informer_failure) {
+      options_.hooks.on_informer_failure({resource_, end.error(), failures_, delay});
+    }
     set_error(std::move(end).error());
     if (!first_expiry && !runtime_.sleep(delay, stop).ok()) return;
   }
@@ -185,12 +193,14 @@ Result<Informer::WatchEnd> Informer::watch(std::stop_token stop, std::optional<r
              api_.watch(resource_, options_.ns, options, runtime_.call_within(options_.list_timeout, stop)));
   // A server that says nothing for much longer than it agreed to is not there any more.
   const auto give_up_at = opened_at + 2 * *options.timeout + options_.list_timeout;
-  bool any_event = false;
+  const std::string version_before = version_;
   while (true) {
     const bool resync_first = resync_at && *resync_at < give_up_at;
     Result<std::optional<WatchEvent>> event = stream->next({stop, resync_first ? *resync_at : give_up_at});
-    const bool lived = runtime_.now() - opened_at >= kShortestGoodStream;
-    if (lived || (event.ok() && event->has_value())) failures_ = 0;
+    // A stream that only repeats what is known is no progress: a server that does nothing else must not be asked again
+    // without pause.
+    const bool good = runtime_.now() - opened_at >= kShortestGoodStream || version_ != version_before;
+    if (good) failures_ = 0;
     if (!event.ok()) {
       if (stop.stop_requested()) return WatchEnd::kStopped;
       if (event.error().code() == Code::kTimeout && runtime_.now() >= (resync_first ? *resync_at : give_up_at)) {
@@ -199,14 +209,12 @@ Result<Informer::WatchEnd> Informer::watch(std::stop_token stop, std::optional<r
       return std::move(event).error();
     }
     if (!*event) {
-      // A server that ends every stream at once would otherwise be asked again without pause.
-      if (!any_event && !lived) {
+      if (!good) {
         return error(Code::kUnavailable, "the server ended the stream at once");
       }
       return WatchEnd::kResume;
     }
-    any_event = true;
-    set_error(std::nullopt);
+    made_contact();
     apply(**std::move(event));
   }
 }

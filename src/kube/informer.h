@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/runtime.h"
+#include "kube/hooks.h"
 #include "kube/kube_api.h"
 #include "net/retry.h"
 
@@ -38,6 +39,7 @@ struct InformerOptions {
   std::chrono::seconds watch_timeout{300};  ///< asked of the server; up to as much again is added at random
   std::chrono::seconds list_timeout{60};    ///< for each page
   net::BackoffPolicy backoff{std::chrono::milliseconds(200), 2.0, std::chrono::seconds(30), 0.5};
+  Hooks hooks{};
 };
 
 class Informer {
@@ -98,6 +100,7 @@ class Informer {
   std::optional<Notice> store_locked(const ObjectKey& key, ObjectPtr object);
   void notify(const Notice& notice);
   void set_error(std::optional<Error> error);
+  void made_contact();
 
   runtime::Runtime& runtime_;
   KubeApi& api_;

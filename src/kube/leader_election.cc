@@ -152,14 +152,25 @@ Result<LeaderElector::Attempt> LeaderElector::acquire_or_renew(const Call& call)
   // From before the request: whoever reads our renewal reads it later than this.
   const runtime::TimePoint sent_at = runtime_.now();
   Result<Attempt> attempt = try_write(call);
+  if (!attempt.ok()) {
+    unsigned failures = 0;
+    bool leading = false;
+    {
+      std::lock_guard lock(mutex_);
+      last_error_ = attempt.error();
+      failures = ++failures_;
+      leading = leading_;
+    }
+    if (callbacks_.on_failure && !call.stop.stop_requested()) {
+      callbacks_.on_failure({options_.lease, attempt.error(), failures, leading});
+    }
+    return attempt;
+  }
   std::string new_leader;
   {
     std::lock_guard lock(mutex_);
-    if (!attempt.ok()) {
-      last_error_ = attempt.error();
-      return attempt;
-    }
     last_error_.reset();
+    failures_ = 0;
     leading_ = *attempt == Attempt::kHeld;
     if (leading_) {
       lead_until_ = sent_at + options_.renew_deadline;

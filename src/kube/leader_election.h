@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/runtime.h"
+#include "kube/hooks.h"
 #include "kube/kube_api.h"
 
 namespace strake::kube {
@@ -37,6 +38,8 @@ struct LeaderCallbacks {
   std::function<void()> on_overdue{};
   /// Somebody (maybe we) was seen to lead.
   std::function<void(const std::string& identity)> on_new_leader{};
+  /// The lease could not be read or written; told at every attempt.
+  std::function<void(const LeaseFailure&)> on_failure{};
 };
 
 class LeaderElector {
@@ -84,6 +87,7 @@ class LeaderElector {
   runtime::TimePoint lead_until_{};
   std::string leader_;
   std::optional<Error> last_error_;
+  unsigned failures_ = 0;  ///< in a row
 };
 
 }  // namespace strake::kube

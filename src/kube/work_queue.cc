@@ -12,10 +12,11 @@ std::uint32_t RetryDelays::failures(const ObjectKey& key) const {
 
 Duration RetryDelays::next(const ObjectKey& key, runtime::TimePoint now) {
   std::uint32_t& failures = failures_[key];
-  const double doubled = static_cast<double>(limits_.first_retry.count()) * std::exp2(std::min(failures, 60u));
-  const auto own = doubled >= static_cast<double>(limits_.longest_retry.count())
+  const double grown =
+      static_cast<double>(limits_.first_retry.count()) * std::pow(limits_.growth, std::min(failures, 60u));
+  const auto own = grown >= static_cast<double>(limits_.longest_retry.count())
                        ? limits_.longest_retry
-                       : Duration(static_cast<Duration::rep>(doubled));
+                       : Duration(static_cast<Duration::rep>(grown));
   if (failures < UINT32_MAX) ++failures;
 
   if (refilled_) {
@@ -35,7 +36,7 @@ Duration RetryDelays::next(const ObjectKey& key, runtime::TimePoint now) {
 }
 
 WorkQueue::WorkQueue(runtime::Runtime& runtime, RateLimits limits)
-    : runtime_(runtime), changed_(runtime), retries_(limits) {}
+    : runtime_(runtime), changed_(runtime), limits_(limits), retries_(limits) {}
 
 void WorkQueue::changed_locked() { ++changes_; }
 
@@ -45,6 +46,49 @@ void WorkQueue::add_locked(const ObjectKey& key) {
   if (processing_.contains(key)) return;  // done() hands it out again
   ready_.push_back(key);
   changed_locked();
+}
+
+bool WorkQueue::waits_for_retry_locked(const ObjectKey& key) const {
+  return failed_at_.contains(key) && delayed_by_key_.contains(key);
+}
+
+/// Takes a key that waits for its retry out of the wait, or makes it wait less. False: it does not wait for a retry.
+bool WorkQueue::bring_forward_locked(const ObjectKey& key) {
+  if (!waits_for_retry_locked(key)) return false;
+  const auto waiting = delayed_by_key_.find(key);
+  const runtime::TimePoint earliest = failed_at_.at(key) + limits_.news_pause;
+  if (waiting->second.due <= earliest) return true;
+  delayed_.erase(waiting->second);
+  delayed_by_key_.erase(waiting);
+  add_after_locked(key, earliest - runtime_.now());
+  return true;
+}
+
+void WorkQueue::add_news_locked(const ObjectKey& key) {
+  if (shut_down_ || bring_forward_locked(key)) return;
+  add_locked(key);
+}
+
+/// Nothing when the key may run now; it is then counted as run.
+std::optional<Duration> WorkQueue::pause_before_run_locked(const ObjectKey& key) {
+  const runtime::TimePoint now = runtime_.now();
+  Pace& pace = paces_.try_emplace(key, Pace{limits_.run_burst, now}).first->second;
+  const double seconds = std::chrono::duration<double>(now - pace.refilled).count();
+  pace.tokens = std::min(limits_.run_burst, pace.tokens + seconds * limits_.runs_per_second);
+  pace.refilled = now;
+  // A hair less than one, so that rounding does not ask for a pause of nothing.
+  constexpr double kOneRun = 1 - 1e-6;
+  if (pace.tokens < kOneRun) {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>((1 - pace.tokens) / limits_.runs_per_second));
+  }
+  pace.tokens -= 1;
+  if (paces_.size() > next_pace_sweep_) {
+    const auto full_after = std::chrono::duration<double>(limits_.run_burst / limits_.runs_per_second);
+    std::erase_if(paces_, [&](const auto& entry) { return now - entry.second.refilled > full_after; });
+    next_pace_sweep_ = std::max(kPacesKept, 2 * paces_.size());
+  }
+  return std::nullopt;
 }
 
 void WorkQueue::add_after_locked(const ObjectKey& key, Duration delay) {
@@ -78,6 +122,19 @@ void WorkQueue::promote_due_locked() {
 void WorkQueue::add(const ObjectKey& key) {
   {
     std::lock_guard lock(mutex_);
+    add_news_locked(key);
+  }
+  changed_.notify_all();
+}
+
+void WorkQueue::touch(const ObjectKey& key) {
+  {
+    std::lock_guard lock(mutex_);
+    if (shut_down_ || waits_for_retry_locked(key)) return;
+    if (processing_.contains(key)) {
+      touched_.insert(key);  // done() knows how it went
+      return;
+    }
     add_locked(key);
   }
   changed_.notify_all();
@@ -96,6 +153,7 @@ void WorkQueue::add_rate_limited(const ObjectKey& key, Duration at_least) {
     std::lock_guard lock(mutex_);
     if (shut_down_) return;
     ++totals_.retries;
+    failed_at_[key] = runtime_.now();
     add_after_locked(key, std::max(at_least, retries_.next(key, runtime_.now())));
   }
   changed_.notify_all();
@@ -104,6 +162,7 @@ void WorkQueue::add_rate_limited(const ObjectKey& key, Duration at_least) {
 void WorkQueue::forget(const ObjectKey& key) {
   std::lock_guard lock(mutex_);
   retries_.forget(key);
+  failed_at_.erase(key);
 }
 
 std::uint32_t WorkQueue::failures(const ObjectKey& key) const {
@@ -119,6 +178,10 @@ Result<ObjectKey> WorkQueue::get(const Call& call) {
       ObjectKey key = std::move(ready_.front());
       ready_.pop_front();
       dirty_.erase(key);
+      if (const auto pause = pause_before_run_locked(key)) {
+        add_after_locked(key, *pause);
+        continue;
+      }
       processing_.insert(key);
       return key;
     }
@@ -141,7 +204,11 @@ void WorkQueue::done(const ObjectKey& key) {
   {
     std::lock_guard lock(mutex_);
     if (processing_.erase(key) == 0) return;
-    if (dirty_.contains(key)) {
+    const bool touched = touched_.erase(key) > 0;
+    if (waits_for_retry_locked(key)) {
+      if (dirty_.erase(key) > 0) bring_forward_locked(key);
+    } else if (dirty_.contains(key) || (touched && !shut_down_)) {
+      dirty_.insert(key);
       ready_.push_back(key);
       changed_locked();
     }

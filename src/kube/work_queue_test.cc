@@ -84,12 +84,79 @@ TEST(WorkQueue, FailuresComeBackLaterEachTimeUntilForgotten) {
     EXPECT_EQ(queue.failures(kA), 6u);
     queue.forget(kA);
     fail_once();
-    EXPECT_EQ(delays, (std::vector<Duration>{5ms, 10ms, 20ms, 40ms, 60ms, 60ms, 5ms}));
+    EXPECT_EQ(delays, (std::vector<Duration>{5ms, 20ms, 60ms, 60ms, 60ms, 60ms, 5ms}));
+  });
+}
+
+TEST(WorkQueue, AFailingKeyIsNotWokenByWhatItWroteItself) {
+  in_simulation([](sim::Simulation& simulation, std::stop_token stop) {
+    WorkQueue queue(simulation, {.first_retry = 10s});
+    queue.add(kA);
+    EXPECT_EQ(*queue.get({stop, {}}), kA);
+    queue.touch(kA);  // the event of its write may come while it is still at work
+    queue.add_rate_limited(kA);
+    queue.done(kA);
+    queue.touch(kA);  // or later
+    const auto start = simulation.now();
+    EXPECT_EQ(*queue.get({stop, {}}), kA);
+    EXPECT_EQ(simulation.now() - start, 10s);
+    queue.touch(kA);
+    queue.forget(kA);  // this time it went well: the change is looked at
+    queue.done(kA);
+    EXPECT_EQ(*queue.get({stop, {}}), kA);
+    queue.done(kA);
+    queue.touch(kA);
+    EXPECT_EQ(*queue.get({stop, {}}), kA);
+    EXPECT_EQ(simulation.now() - start, 10s);
+  });
+}
+
+TEST(WorkQueue, NewsBringsAFailingKeyForwardButNotWithoutPause) {
+  in_simulation([](sim::Simulation& simulation, std::stop_token stop) {
+    WorkQueue queue(simulation, {.first_retry = 1h, .longest_retry = 1h, .news_pause = 500ms});
+    queue.add(kA);
+    int runs = 0;
+    const auto end = simulation.now() + 10s;
+    auto news = simulation.spawn("news", [&](std::stop_token news_stop) {
+      while (simulation.sleep(1ms, news_stop).ok()) queue.add(kA);
+    });
+    while (queue.get({stop, end}).ok()) {
+      ++runs;
+      queue.add_rate_limited(kA);
+      queue.done(kA);
+    }
+    EXPECT_GE(runs, 19);
+    EXPECT_LE(runs, 21);
+    news.stop_and_join();
+    queue.add(kA);
+    const auto start = simulation.now();
+    EXPECT_TRUE(queue.get(simulation.call_within(2h)).ok());
+    EXPECT_LE(simulation.now() - start, 500ms);
+    queue.forget(kA);
+    queue.done(kA);
+    EXPECT_FALSE(queue.get(simulation.call_within(2h)).ok()) << "the retry that news replaced does not come as well";
+  });
+}
+
+TEST(WorkQueue, EvenAKeyThatNeverFailsRunsOnlySoOften) {
+  in_simulation([](sim::Simulation& simulation, std::stop_token stop) {
+    WorkQueue queue(simulation, {.runs_per_second = 5, .run_burst = 50});
+    queue.add(kA);
+    int runs = 0;
+    const auto end = simulation.now() + 60s;
+    while (queue.get({stop, end}).ok()) {
+      ++runs;
+      queue.add(kA);  // writes, sees its write, writes again
+      queue.forget(kA);
+      queue.done(kA);
+    }
+    EXPECT_GE(runs, 300);
+    EXPECT_LE(runs, 351);
   });
 }
 
 TEST(WorkQueue, AllRetriesTogetherAreHeldToTheBucket) {
-  RetryDelays delays({5ms, 1000s, 10, 3});
+  RetryDelays delays({.longest_retry = 1000s, .per_second = 10, .burst = 3});
   const runtime::TimePoint start{};
   std::vector<Duration> seen;
   for (int i = 0; i < 6; ++i) seen.push_back(delays.next({"", std::to_string(i)}, start));
@@ -100,7 +167,7 @@ TEST(WorkQueue, AllRetriesTogetherAreHeldToTheBucket) {
 }
 
 TEST(WorkQueue, BackoffDoesNotOverflow) {
-  RetryDelays delays({5ms, 1000s, 1e9, 1e9});
+  RetryDelays delays({.longest_retry = 1000s, .per_second = 1e9, .burst = 1e9});
   Duration last{};
   for (int i = 0; i < 200; ++i) last = delays.next(kA, {});
   EXPECT_EQ(last, 1000s);

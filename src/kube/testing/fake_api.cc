@@ -163,6 +163,12 @@ void FakeClient::set_faults(LinkFaults faults) {
   faults_ = faults;
 }
 
+void FakeClient::refuse_with(Error answer) {
+  std::lock_guard lock(server_.mutex_);
+  link_ = Link::kRefused;
+  refusal_ = std::move(answer);
+}
+
 CallCounts FakeClient::counts() const {
   std::lock_guard lock(server_.mutex_);
   return counts_;
@@ -172,7 +178,8 @@ template <typename T>
 Result<T> FakeClient::through_link(std::string_view where, const Call& call, const std::function<Result<T>()>& act) {
   server_.runtime_.yield(where);
   std::unique_lock lock(server_.mutex_);
-  if (link_ == Link::kRefused) return error(Code::kUnavailable, "connection refused");
+  ++counts_.attempts;
+  if (link_ == Link::kRefused) return refusal_;
   if (link_ == Link::kSilent || link_ == Link::kAnswersLost) {
     if (link_ == Link::kAnswersLost) (void)act();
     return wake_error(server_.changed_.wait(lock, call, [] { return false; }), "an answer");

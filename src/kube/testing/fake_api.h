@@ -74,6 +74,7 @@ struct LinkFaults {
 };
 
 struct CallCounts {
+  int attempts = 0;  ///< of any kind, whether they reached the server or not
   int get = 0, list = 0, watch = 0, create = 0, update = 0, patch = 0, remove = 0;
 };
 
@@ -82,6 +83,8 @@ class FakeClient final : public KubeApi {
   explicit FakeClient(FakeServer& server) : server_(server) {}
 
   void set_link(Link link);
+  /// As Link::kRefused, with this answer.
+  void refuse_with(Error answer);
   void set_faults(LinkFaults faults);
   CallCounts counts() const;
 
@@ -110,6 +113,7 @@ class FakeClient final : public KubeApi {
 
   FakeServer& server_;
   Link link_ = Link::kUp;  // guarded by the server's mutex, as everything below
+  Error refusal_{Code::kUnavailable, "connection refused"};
   LinkFaults faults_;
   CallCounts counts_;
 };
