@@ -117,7 +117,7 @@ std::optional<Skip> find_architecture(const kube::Object& set, const CheckPolicy
                   fmt::format("annotation {} names architecture '{}'; use amd64, arm64, s390x or ppc64le",
                               kArchLabelsAnnotation, value)};
     }
-    arch = release::rpm_architecture(value);
+    arch = stream::rpm_architecture(value);
     return std::nullopt;
   }
   return Skip{CheckReason::kArchitectureUnknown,
@@ -182,7 +182,7 @@ json::Value ami_patch(bool control_plane, std::string_view ami) {
 }
 
 /// Everything that keeps a set from being compared, in order.
-std::optional<Skip> first_skip(const kube::Object& set, const release::Stream& stream, const CheckPolicy& policy,
+std::optional<Skip> first_skip(const kube::Object& set, const stream::Stream& stream, const CheckPolicy& policy,
                                BootImageCheck& check) {
   const bool control_plane = is_control_plane_set(set);
   if (auto skip = skip_unless_enrolled(set, control_plane ? policy.control_plane_sets : policy.machine_sets,
@@ -198,7 +198,7 @@ std::optional<Skip> first_skip(const kube::Object& set, const release::Stream& s
       machine == nullptr ? nullptr : json::find(*machine, {"spec", "providerSpec", "value"});
   if (auto skip = read_provider_spec(provider_spec, check)) return skip;
 
-  const Result<release::CloudImage> desired = stream.aws_image(check.arch, check.region);
+  const Result<stream::CloudImage> desired = stream.aws_image(check.arch, check.region);
   if (!desired.ok()) {
     return Skip{CheckReason::kNotPublished, fmt::format("{}; copy a published image to {} and set ami.id by hand",
                                                         desired.error().message(), check.region)};
@@ -268,7 +268,7 @@ Result<CheckPolicy> policy_of_machine_configuration(const kube::Object& machine_
   return defaults;
 }
 
-BootImageCheck check_machine_set(const kube::Object& machine_set, const release::Stream& stream,
+BootImageCheck check_machine_set(const kube::Object& machine_set, const stream::Stream& stream,
                                  const CheckPolicy& policy) {
   const bool control_plane = is_control_plane_set(machine_set);
   BootImageCheck check;
@@ -308,7 +308,7 @@ int BootImageReport::exit_code() const {
 }
 
 BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
-                          const release::Stream& stream, const CheckPolicy& policy) {
+                          const stream::Stream& stream, const CheckPolicy& policy) {
   BootImageReport report;
   for (const std::span<const kube::Object> sets : {control_plane_sets, machine_sets}) {
     const auto first = static_cast<std::ptrdiff_t>(report.items.size());

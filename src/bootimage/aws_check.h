@@ -16,7 +16,7 @@
 #include "codec/json.h"
 #include "kube/object.h"
 #include "kube/selector.h"
-#include "release/stream_metadata.h"
+#include "stream/metadata.h"
 
 namespace strake::bootimage {
 
@@ -77,7 +77,7 @@ struct BootImageCheck {
 };
 
 /// `machine_set` is a machine.openshift.io MachineSet or ControlPlaneMachineSet.
-BootImageCheck check_machine_set(const kube::Object& machine_set, const release::Stream& stream,
+BootImageCheck check_machine_set(const kube::Object& machine_set, const stream::Stream& stream,
                                  const CheckPolicy& policy);
 
 struct BootImageReport {
@@ -89,7 +89,7 @@ struct BootImageReport {
 };
 
 BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
-                          const release::Stream& stream, const CheckPolicy& policy);
+                          const stream::Stream& stream, const CheckPolicy& policy);
 
 /// A table with aligned columns and a last line of totals.
 std::string render_text(const BootImageReport& report);

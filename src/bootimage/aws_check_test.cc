@@ -8,11 +8,11 @@
 
 namespace strake::bootimage::aws_check_test {
 
-release::Stream test_stream() {
-  release::Stream stream;
+stream::Stream test_stream() {
+  stream::Stream stream;
   stream.name = "rhcos-4.21";
   const auto publish = [&](const char* arch, const char* region, const char* ami) {
-    release::CloudImage& image = stream.architectures[arch].images["aws"].regions[region];
+    stream::CloudImage& image = stream.architectures[arch].images["aws"].regions[region];
     image.release = "9.8.1";
     image.image = ami;
   };
@@ -282,7 +282,7 @@ TEST(AwsCheck, SamplesAreOneCurrentAndOneBehind) {
   EXPECT_EQ(report.items[1].state, BootImageState::kCurrent);
   EXPECT_EQ(report.exit_code(), 2);
 
-  release::Stream empty;
+  stream::Stream empty;
   EXPECT_FALSE(sample_machine_sets(empty).ok());
 }
 

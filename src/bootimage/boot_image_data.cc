@@ -4,10 +4,10 @@
 
 namespace strake::bootimage {
 
-Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::Call& call) {
+Result<stream::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::Call& call) {
   const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), "coreos-bootimages"};
   const Result<kube::Object> data = api.get(kube::core::kConfigMap, key, call);
-  if (data.ok()) return release::streams_of_config_map(*data);
+  if (data.ok()) return stream::streams_of_config_map(data->json());
   if (data.error().code() != Code::kNotFound) return data.error();
   return error(Code::kNotFound,
                "the cluster has no boot image data (ConfigMap {}); apply a release first: strake release apply DIR",
@@ -15,9 +15,9 @@ Result<release::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::
       .with_reason("Blocked");
 }
 
-Result<release::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call) {
-  STRAKE_TRY(const release::StreamSet streams, read_cluster_streams(api, call));
-  STRAKE_TRY(const release::Stream* stream, streams.find(""));
+Result<stream::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call) {
+  STRAKE_TRY(const stream::StreamSet streams, read_cluster_streams(api, call));
+  STRAKE_TRY(const stream::Stream* stream, streams.find(""));
   return *stream;
 }
 

@@ -54,11 +54,11 @@ kube::Object make_sample_machine_set(const SampleMachineSet& sample, std::string
 
 }  // namespace
 
-Result<std::vector<kube::Object>> sample_machine_sets(const release::Stream& stream) {
+Result<std::vector<kube::Object>> sample_machine_sets(const stream::Stream& stream) {
   const auto image_for = [&](const SampleMachineSet& sample) {
-    return stream.aws_image(release::rpm_architecture(sample.go_arch), sample.region).context("sample machine sets");
+    return stream.aws_image(stream::rpm_architecture(sample.go_arch), sample.region).context("sample machine sets");
   };
-  STRAKE_TRY(const release::CloudImage current, image_for(kCurrentSample));
+  STRAKE_TRY(const stream::CloudImage current, image_for(kCurrentSample));
   STRAKE_CHECK_OK(image_for(kBehindSample));
   return std::vector<kube::Object>{make_sample_machine_set(kCurrentSample, current.image),
                                    make_sample_machine_set(kBehindSample, kRetiredSampleAmi)};

@@ -19,7 +19,7 @@ Result<int> run_bootimage_check(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   const kube::Call call = runtime.call_within(1min, invocation.stop);
-  STRAKE_TRY(const release::Stream stream, bootimage::read_cluster_stream(*api, call));
+  STRAKE_TRY(const stream::Stream stream, bootimage::read_cluster_stream(*api, call));
   bootimage::CheckPolicy policy;
   const auto configuration =
       api->get(api::kMachineConfiguration, {"", std::string(api::kMachineConfigurationName)}, call);

@@ -6,7 +6,7 @@
 #include "cmd/release_input.h"
 #include "cmd/text_io.h"
 #include "release/boot_artifacts.h"
-#include "release/stream_query.h"
+#include "stream/query.h"
 
 namespace strake::cmd {
 
@@ -27,8 +27,8 @@ struct ListedArtifact {
   bool beside_release = false;
 };
 
-Result<std::vector<ListedArtifact>> list_artifacts(const release::StreamSet& streams,
-                                                   const release::ReleasePlace& place, const runtime::Call& call) {
+Result<std::vector<ListedArtifact>> list_artifacts(const stream::StreamSet& streams, const release::ReleasePlace& place,
+                                                   const runtime::Call& call) {
   STRAKE_TRY(release::BootArtifactList list, release::boot_artifacts_of(streams));
   std::vector<ListedArtifact> listed;
   for (release::BootArtifact& artifact : list.artifacts) {
@@ -51,21 +51,21 @@ json::Value artifact_json(const ListedArtifact& listed) {
 }
 
 /// The streams asked for, narrowed to architecture and platform.
-Result<release::StreamSet> chosen_streams(const release::StreamSet& all, const Invocation& invocation) {
-  const release::StreamQuery query{release::rpm_architecture(invocation.value("arch")), invocation.value("platform"),
-                                   "", invocation.value("format")};
+Result<stream::StreamSet> chosen_streams(const stream::StreamSet& all, const Invocation& invocation) {
+  const stream::StreamQuery query{stream::rpm_architecture(invocation.value("arch")), invocation.value("platform"), "",
+                                  invocation.value("format")};
   const std::string& name = invocation.value("stream");
-  release::StreamSet chosen;
+  stream::StreamSet chosen;
   if (!name.empty()) {
-    STRAKE_TRY(const release::Stream* stream, all.find(name));
-    STRAKE_TRY(chosen.default_stream, release::narrow_stream(*stream, query));
+    STRAKE_TRY(const stream::Stream* stream, all.find(name));
+    STRAKE_TRY(chosen.default_stream, stream::narrow_stream(*stream, query));
     return chosen;
   }
   if (all.default_stream) {
-    STRAKE_TRY(chosen.default_stream, release::narrow_stream(*all.default_stream, query));
+    STRAKE_TRY(chosen.default_stream, stream::narrow_stream(*all.default_stream, query));
   }
   for (const auto& [key, stream] : all.by_name) {
-    STRAKE_TRY_CONTEXT(release::Stream narrowed, release::narrow_stream(stream, query), "stream {}", key);
+    STRAKE_TRY_CONTEXT(stream::Stream narrowed, stream::narrow_stream(stream, query), "stream {}", key);
     chosen.by_name.emplace(key, std::move(narrowed));
   }
   return chosen;
@@ -121,10 +121,9 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
                  payload.version)
         .with_reason("Blocked");
   }
-  STRAKE_TRY(const release::StreamSet chosen,
-             blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
+  STRAKE_TRY(const stream::StreamSet chosen, blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
   if (output == "stream") {
-    STRAKE_TRY(const release::Stream* stream, chosen.find(""));
+    STRAKE_TRY(const stream::Stream* stream, chosen.find(""));
     print(json::write_pretty(stream->document));
     return kExitOk;
   }
@@ -140,9 +139,9 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
         {"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}}));
     return kExitOk;
   }
-  if (chosen.default_stream) print(release::describe_stream(*chosen.default_stream));
+  if (chosen.default_stream) print(stream::describe_stream(*chosen.default_stream));
   for (const auto& [name, stream] : chosen.by_name)
-    print(fmt::format("\nstream {}\n", name) + release::describe_stream(stream));
+    print(fmt::format("\nstream {}\n", name) + stream::describe_stream(stream));
   print("\n" + artifact_table(listed));
   return kExitOk;
 }

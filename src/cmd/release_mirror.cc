@@ -61,14 +61,14 @@ Result<std::string> architecture_of(const release::ReleasePlace& place, const oc
              image.source->resolve(image.entry.digest.to_string(), platform, call));
   STRAKE_TRY(const oci::Manifest manifest, image.source->read_manifest(manifest_entry, call));
   STRAKE_TRY(const oci::ImageConfig config, image.source->read_config(manifest, call));
-  return release::rpm_architecture(config.platform.architecture);
+  return stream::rpm_architecture(config.platform.architecture);
 }
 
 std::set<std::string> artifact_architectures(const std::string& asked, const std::string& of_release) {
   if (asked == "all" || (asked.empty() && of_release == "multi")) return {};
   std::set<std::string> architectures;
   for (const std::string& name : release::names_in_list(asked.empty() ? of_release : asked)) {
-    architectures.insert(release::rpm_architecture(name));
+    architectures.insert(stream::rpm_architecture(name));
   }
   return architectures;
 }

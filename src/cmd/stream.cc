@@ -8,7 +8,7 @@
 #include "cmd/release_input.h"
 #include "cmd/text_io.h"
 #include "release/stream_mirror.h"
-#include "release/stream_query.h"
+#include "stream/query.h"
 
 namespace strake::cmd {
 
@@ -40,21 +40,21 @@ constexpr OptionSpec kStreamGetOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64
 constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
 constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 
-release::StreamQuery query_of(const Invocation& invocation) {
-  return {release::rpm_architecture(invocation.value("arch")), invocation.value("platform"), invocation.value("region"),
+stream::StreamQuery query_of(const Invocation& invocation) {
+  return {stream::rpm_architecture(invocation.value("arch")), invocation.value("platform"), invocation.value("region"),
           invocation.value("format")};
 }
 
-Result<release::StreamSet> read_stream_file(const std::string& file, release::ImportOptions options) {
-  STRAKE_TRY(const std::string text, read_text_input(file, release::kMaxStreamBytes));
+Result<stream::StreamSet> read_stream_file(const std::string& file, stream::ImportOptions options) {
+  STRAKE_TRY(const std::string text, read_text_input(file, stream::kMaxStreamBytes));
   if (file != "-") {
     // The files of a build lie beside its meta.json.
     options.base_url = fmt::format("file://{}/", std::filesystem::absolute(file).parent_path().string());
   }
-  return release::read_streams(text, options).context("{}", shown_path(file));
+  return stream::read_streams(text, options).context("{}", shown_path(file));
 }
 
-Result<release::StreamSet> read_stream_of_release(const Invocation& invocation) {
+Result<stream::StreamSet> read_stream_of_release(const Invocation& invocation) {
   Invocation of_release = invocation;
   of_release.values.erase("arch");  // it chooses the boot image; the release says the same for all architectures
   STRAKE_TRY(release::ReleasePayload payload, read_release(of_release, invocation.value("release")));
@@ -79,10 +79,10 @@ Result<release::UrlReader> mirror_reader(const Invocation& invocation) {
   return release::UrlReader::create(std::move(options));
 }
 
-Result<release::StreamSet> read_stream_mirror(const Invocation& invocation, const release::ImportOptions& options) {
+Result<stream::StreamSet> read_stream_mirror(const Invocation& invocation, const stream::ImportOptions& options) {
   STRAKE_TRY(const release::UrlReader reader, mirror_reader(invocation));
   const release::StreamMirror mirror(reader, invocation.value("mirror"), mirror_call(invocation));
-  const std::string arch = release::rpm_architecture(invocation.value("arch"));
+  const std::string arch = stream::rpm_architecture(invocation.value("arch"));
   const std::string& version = invocation.value("mirror-version");
   const std::string wanted = version.empty() && !mirror.names_one_version() ? "latest" : version;
   return blocked_when_absent(mirror.read(wanted, arch.empty() ? "x86_64" : arch, options));
@@ -98,17 +98,17 @@ Status require_one_source(const Invocation& invocation) {
 }
 
 /// From the one source that was named, else from the cluster.
-Result<release::Stream> read_stream(const Invocation& invocation) {
+Result<stream::Stream> read_stream(const Invocation& invocation) {
   const auto given = [&](std::string_view option) { return is_given(invocation, option); };
-  release::ImportOptions options;
+  stream::ImportOptions options;
   if (given("marketplace")) {
     if (!given("filename") && !given("mirror")) {
       return error(Code::kInvalidArgument,
                    "--marketplace goes with -f or --mirror; releases and clusters carry theirs");
     }
-    STRAKE_TRY(options.marketplace, read_text_input(invocation.value("marketplace"), release::kMaxStreamBytes));
+    STRAKE_TRY(options.marketplace, read_text_input(invocation.value("marketplace"), stream::kMaxStreamBytes));
   }
-  const auto read_set = [&]() -> Result<release::StreamSet> {
+  const auto read_set = [&]() -> Result<stream::StreamSet> {
     if (given("filename")) return read_stream_file(invocation.value("filename"), options);
     if (given("release")) return read_stream_of_release(invocation);
     if (given("mirror")) return read_stream_mirror(invocation, options);
@@ -116,15 +116,15 @@ Result<release::Stream> read_stream(const Invocation& invocation) {
     STRAKE_TRY(const auto api, connect(runtime, invocation));
     return bootimage::read_cluster_streams(*api, runtime.call_within(1min, invocation.stop));
   };
-  STRAKE_TRY(const release::StreamSet streams, read_set());
-  STRAKE_TRY(const release::Stream* stream, blocked_when_absent(streams.find(invocation.value("stream"))));
+  STRAKE_TRY(const stream::StreamSet streams, read_set());
+  STRAKE_TRY(const stream::Stream* stream, blocked_when_absent(streams.find(invocation.value("stream"))));
   return *stream;
 }
 
 /// What a mirror has, when no version of it was asked for.
 Result<int> show_mirror_index(const Invocation& invocation, const release::StreamMirror& mirror, bool as_json) {
   STRAKE_TRY(const std::vector<std::string> architectures, mirror.architectures());
-  const std::string asked = release::rpm_architecture(invocation.value("arch"));
+  const std::string asked = stream::rpm_architecture(invocation.value("arch"));
   const std::vector<std::string> shown = !asked.empty() || architectures.empty()
                                              ? std::vector<std::string>{asked.empty() ? "x86_64" : asked}
                                              : architectures;
@@ -146,9 +146,9 @@ Result<int> run_stream_show(const Invocation& invocation) {
     const release::StreamMirror mirror(reader, invocation.value("mirror"), mirror_call(invocation));
     if (!mirror.names_one_version()) return show_mirror_index(invocation, mirror, as_json);
   }
-  STRAKE_TRY(const release::Stream stream, read_stream(invocation));
-  STRAKE_TRY(const release::Stream narrowed, blocked_when_absent(release::narrow_stream(stream, query_of(invocation))));
-  print(as_json ? json::write_pretty(narrowed.document) : release::describe_stream(narrowed));
+  STRAKE_TRY(const stream::Stream stream, read_stream(invocation));
+  STRAKE_TRY(const stream::Stream narrowed, blocked_when_absent(stream::narrow_stream(stream, query_of(invocation))));
+  print(as_json ? json::write_pretty(narrowed.document) : stream::describe_stream(narrowed));
   return kExitOk;
 }
 
@@ -157,7 +157,7 @@ Result<int> run_stream_get(const Invocation& invocation) {
   if (output != "text" && output != "json" && output != "reference" && output != "legacy") {
     return error(Code::kInvalidArgument, "-o '{}': expected text, json, reference or legacy", output);
   }
-  const release::StreamQuery query = query_of(invocation);
+  const stream::StreamQuery query = query_of(invocation);
   if (query.platform.empty()) {
     return error(Code::kInvalidArgument, "--platform is missing; `strake stream show` lists the platforms");
   }
@@ -165,14 +165,14 @@ Result<int> run_stream_get(const Invocation& invocation) {
     return error(Code::kInvalidArgument, "-o legacy is the form rhcos.json had for AMIs: it goes with --platform aws");
   }
   STRAKE_CHECK_OK(require_one_source(invocation));
-  STRAKE_TRY(const release::Stream stream, read_stream(invocation));
+  STRAKE_TRY(const stream::Stream stream, read_stream(invocation));
   if (output == "legacy") {
-    STRAKE_TRY(const release::Stream narrowed, blocked_when_absent(release::narrow_stream(stream, query)));
-    STRAKE_TRY(const json::Value amis, blocked_when_absent(release::legacy_amis(narrowed, query.arch)));
+    STRAKE_TRY(const stream::Stream narrowed, blocked_when_absent(stream::narrow_stream(stream, query)));
+    STRAKE_TRY(const json::Value amis, blocked_when_absent(stream::legacy_amis(narrowed, query.arch)));
     print(json::write_pretty(amis));
     return kExitOk;
   }
-  STRAKE_TRY(const release::StreamAnswer answer, blocked_when_absent(release::ask_stream(stream, query)));
+  STRAKE_TRY(const stream::StreamAnswer answer, blocked_when_absent(stream::ask_stream(stream, query)));
   if (output == "json") {
     print(json::write_pretty(answer.value));
   } else if (output == "text") {

@@ -148,7 +148,7 @@ Status SampleJob::check_end() {
 }
 
 Status SampleJob::show_boot_images() {
-  STRAKE_TRY_CONTEXT(const release::Stream stream, bootimage::read_cluster_stream(api_, call()),
+  STRAKE_TRY_CONTEXT(const stream::Stream stream, bootimage::read_cluster_stream(api_, call()),
                      "reading the release's boot image data");
   STRAKE_TRY(const auto samples, bootimage::sample_machine_sets(stream));
   for (const kube::Object& set : samples) {

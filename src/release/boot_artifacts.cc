@@ -19,7 +19,7 @@ namespace strake::release {
 
 namespace {
 
-void add_platform(const std::string& arch, const std::string& platform, const ArtifactPlatform& entry,
+void add_platform(const std::string& arch, const std::string& platform, const stream::ArtifactPlatform& entry,
                   std::set<codec::Digest>& seen, BootArtifactList& list, std::optional<Error>& wrong) {
   for (const auto& [format, members] : entry.formats) {
     for (const auto& [member, artifact] : members) {
@@ -40,7 +40,7 @@ void add_platform(const std::string& arch, const std::string& platform, const Ar
   }
 }
 
-std::size_t count_images(const StreamArchitecture& architecture) {
+std::size_t count_images(const stream::StreamArchitecture& architecture) {
   std::size_t count = architecture.azure.plans.size() + (architecture.azure.disk ? 1 : 0);
   for (const auto& [cloud, images] : architecture.images) count += images.regions.size() + (images.global ? 1 : 0);
   return count;
@@ -95,14 +95,14 @@ Error refused(std::string_view url, int status) {
 
 std::string BootArtifact::label() const { return fmt::format("{} {} {} {}", arch, platform, format, member); }
 
-Result<BootArtifactList> boot_artifacts_of(const StreamSet& streams) {
-  std::vector<const Stream*> all;
+Result<BootArtifactList> boot_artifacts_of(const stream::StreamSet& streams) {
+  std::vector<const stream::Stream*> all;
   if (streams.default_stream) all.push_back(&*streams.default_stream);
   for (const auto& [name, stream] : streams.by_name) all.push_back(&stream);
   BootArtifactList list;
   std::set<codec::Digest> seen;
   std::optional<Error> wrong;
-  for (const Stream* stream : all) {
+  for (const stream::Stream* stream : all) {
     for (const auto& [arch, architecture] : stream->architectures) {
       for (const auto& [platform, entry] : architecture.artifacts) {
         add_platform(arch, platform, entry, seen, list, wrong);

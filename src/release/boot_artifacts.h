@@ -38,7 +38,7 @@ struct BootArtifactList {
 };
 
 /// Of every stream of the release. kInvalidArgument: a SHA-256 that is none.
-Result<BootArtifactList> boot_artifacts_of(const StreamSet& streams);
+Result<BootArtifactList> boot_artifacts_of(const stream::StreamSet& streams);
 
 inline constexpr std::string_view kBootArtifactType = "application/vnd.strake.boot-artifact.v1";
 

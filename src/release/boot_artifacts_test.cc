@@ -11,11 +11,11 @@
 
 namespace strake::release::boot_artifacts_test {
 
-StreamSet stream_with(const std::string& artifacts_of_x86) {
-  Result<Stream> stream = parse_stream(R"({"stream":"s","metadata":{"last-modified":"x"},"architectures":{"x86_64":)" +
-                                       artifacts_of_x86 + "}}");
+stream::StreamSet stream_with(const std::string& artifacts_of_x86) {
+  Result<stream::Stream> stream = stream::parse_stream(
+      R"({"stream":"s","metadata":{"last-modified":"x"},"architectures":{"x86_64":)" + artifacts_of_x86 + "}}");
   EXPECT_TRUE(stream.ok()) << (stream.ok() ? "" : stream.error().to_string());
-  StreamSet set;
+  stream::StreamSet set;
   set.default_stream = *stream;
   set.by_name.emplace("again", *std::move(stream));
   return set;

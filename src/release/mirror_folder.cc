@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "base/fd.h"
+#include "codec/document_node.h"
 #include "codec/tar.h"
 #include "oci/layout.h"
-#include "release/document_node.h"
 
 namespace strake::release {
 
@@ -27,7 +27,7 @@ std::string folder_name(std::string_view repository) {
   return name;
 }
 
-Result<MirroredRelease> parse_release(const DocumentNode& node) {
+Result<MirroredRelease> parse_release(const json::DocumentNode& node) {
   MirroredRelease release;
   STRAKE_TRY(release.version, node.required_text("version"));
   STRAKE_TRY(release.digest, node.required_text("digest"));
@@ -85,8 +85,8 @@ Result<MirrorIndex> parse_mirror_index(std::string_view text) {
     return error(Code::kInvalidArgument, "expected kind {} of {}", kMirrorKind, kMirrorApiVersion);
   }
   MirrorIndex index;
-  const DocumentNode root(document);
-  const auto add_repository = [&](const std::string& name, const DocumentNode& node) -> Status {
+  const json::DocumentNode root(document);
+  const auto add_repository = [&](const std::string& name, const json::DocumentNode& node) -> Status {
     if (!node.value().is_string()) return node.expected("text");
     const std::string folder(json::as_view(node.value().get_string()));
     STRAKE_CHECK_OK(check_folder(folder).context("{}", node.path()));
@@ -94,7 +94,7 @@ Result<MirrorIndex> parse_mirror_index(std::string_view text) {
     return {};
   };
   STRAKE_CHECK_OK(root.for_each_in("repositories", add_repository));
-  STRAKE_CHECK_OK(root.for_each_item("releases", [&](const DocumentNode& node) -> Status {
+  STRAKE_CHECK_OK(root.for_each_item("releases", [&](const json::DocumentNode& node) -> Status {
     STRAKE_TRY(MirroredRelease release, parse_release(node));
     index.releases.push_back(std::move(release));
     return {};

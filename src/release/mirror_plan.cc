@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "oci/reference.h"
 #include "release/release_signatures.h"
 

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "codec/yaml.h"
 #include "oci/image_files.h"
 #include "oci/layout.h"
@@ -182,7 +183,7 @@ Status read_boot_images(ReleasePayload& payload) {
   STRAKE_CHECK_OK(expect_kind(config_map, "v1", "ConfigMap"));
   BootImages images{text_or_empty(config_map, {"data", "stream"}), text_or_empty(config_map, {"data", "streams"}), {}};
   if (images.stream.empty()) return error(Code::kInvalidArgument, "data.stream: missing");
-  STRAKE_TRY(images.set, streams_of_texts(images.stream, images.streams));
+  STRAKE_TRY(images.set, stream::streams_of_texts(images.stream, images.streams));
   payload.boot_images = std::move(images);
   return {};
 }

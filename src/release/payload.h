@@ -16,7 +16,7 @@
 #include "codec/json.h"
 #include "oci/blob_cache.h"
 #include "release/release_place.h"
-#include "release/stream_import.h"
+#include "stream/import.h"
 
 namespace strake::release {
 
@@ -41,7 +41,7 @@ struct OsStream {
 struct BootImages {
   std::string stream;   ///< JSON text of the default stream
   std::string streams;  ///< JSON text, by stream name; empty in releases with one stream
-  StreamSet set;
+  stream::StreamSet set;
 };
 
 struct ReleasePayload {

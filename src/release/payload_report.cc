@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "base/text_table.h"
 
 namespace strake::release {
@@ -37,7 +38,7 @@ std::string shown_digest(const OsStream& stream) {
 }
 
 /// Releases of each architecture's boot images, once each: "x86_64 9.8.20260428-0".
-std::string boot_image_releases(const Stream& stream) {
+std::string boot_image_releases(const stream::Stream& stream) {
   std::string text;
   for (const auto& [arch, architecture] : stream.architectures) {
     std::map<std::string, bool> releases;
@@ -48,8 +49,8 @@ std::string boot_image_releases(const Stream& stream) {
 }
 
 /// The streams of the boot image data by name; the default one under the release's default where it has no name.
-std::map<std::string, const Stream*> named_boot_streams(const ReleasePayload& payload) {
-  std::map<std::string, const Stream*> streams;
+std::map<std::string, const stream::Stream*> named_boot_streams(const ReleasePayload& payload) {
+  std::map<std::string, const stream::Stream*> streams;
   if (!payload.boot_images) return streams;
   for (const auto& [name, stream] : payload.boot_images->set.by_name) {
     streams[name.empty() ? payload.default_stream : name] = &stream;

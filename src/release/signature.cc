@@ -1,7 +1,8 @@
 #include "release/signature.h"
 
+#include "base/text.h"
+#include "codec/document_node.h"
 #include "codec/yaml.h"
-#include "release/document_node.h"
 
 namespace strake::release {
 
@@ -11,13 +12,6 @@ constexpr std::string_view kVerificationAnnotation = "release.openshift.io/verif
 constexpr std::string_view kKeyringPrefix = "verifier-public-key-";
 constexpr std::string_view kStorePrefix = "store-";
 
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t start = text.find_first_not_of(kBlank);
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(kBlank) - start + 1);
-}
-
 bool is_verification_config_map(const json::Value& document) {
   return json::find_string(document, {"kind"}) == "ConfigMap" &&
          json::find(document, {"metadata", "annotations", kVerificationAnnotation}) != nullptr;
@@ -25,7 +19,7 @@ bool is_verification_config_map(const json::Value& document) {
 
 Result<SignatureTrust> trust_of_config_map(const json::Value& config_map) {
   SignatureTrust trust;
-  const auto read_entry = [&](const std::string& key, const DocumentNode& node) -> Status {
+  const auto read_entry = [&](const std::string& key, const json::DocumentNode& node) -> Status {
     const bool is_keyring = key.starts_with(kKeyringPrefix);
     if (!is_keyring && !key.starts_with(kStorePrefix)) return {};
     if (!node.value().is_string()) return node.expected("a string");
@@ -35,14 +29,14 @@ Result<SignatureTrust> trust_of_config_map(const json::Value& config_map) {
       trust.keyrings.push_back(std::move(keyring));
       return {};
     }
-    const std::string_view url = without_blanks(text);
+    const std::string_view url = trimmed(text);
     if (!url.starts_with("http://") && !url.starts_with("https://") && !url.starts_with("file://")) {
       return node.wrong(fmt::format("'{}' is not an http, https or file URL", url));
     }
     trust.stores.emplace_back(url);
     return {};
   };
-  STRAKE_CHECK_OK(DocumentNode(config_map).for_each_in("data", read_entry));
+  STRAKE_CHECK_OK(json::DocumentNode(config_map).for_each_in("data", read_entry));
   if (trust.keyrings.empty()) return error(Code::kInvalidArgument, "data has no {}*", kKeyringPrefix);
   if (trust.stores.empty()) return error(Code::kInvalidArgument, "data has no {}*", kStorePrefix);
   return trust;

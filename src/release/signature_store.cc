@@ -5,9 +5,9 @@
 
 #include "base/fd.h"
 #include "codec/base64.h"
+#include "codec/document_node.h"
 #include "codec/yaml.h"
 #include "net/url.h"
-#include "release/document_node.h"
 #include "release/signature_check.h"
 
 namespace strake::release {
@@ -81,8 +81,8 @@ Result<SignatureSearch> search_config_map(std::string_view text, std::string_vie
     }
     const std::string prefix = fmt::format("{}-{}", codec::to_string(digest.algorithm()), digest.hex());
     std::map<std::string, std::string> by_key;
-    STRAKE_CHECK_OK(DocumentNode(document).for_each_in(
-        "binaryData", [&](const std::string& key, const DocumentNode& node) -> Status {
+    STRAKE_CHECK_OK(json::DocumentNode(document).for_each_in(
+        "binaryData", [&](const std::string& key, const json::DocumentNode& node) -> Status {
           if (!key.starts_with(prefix)) return {};
           if (!node.value().is_string()) return node.expected("base64 text");
           STRAKE_TRY_CONTEXT(std::string bytes, codec::decode_base64(json::as_view(node.value().get_string())), "{}",

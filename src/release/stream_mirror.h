@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "release/stream_import.h"
 #include "release/url_reader.h"
+#include "stream/import.h"
 
 namespace strake::release {
 
@@ -29,7 +29,8 @@ class StreamMirror {
 
   /// `version`: "4.16.3", "4.16" (its latest), "latest", "4.21.0-ec.1"; "" when the URL names one. kNotFound lists the
   /// versions there are.
-  Result<StreamSet> read(std::string_view version, std::string_view rpm_arch, const ImportOptions& options = {}) const;
+  Result<stream::StreamSet> read(std::string_view version, std::string_view rpm_arch,
+                                 const stream::ImportOptions& options = {}) const;
 
   /// Every version the mirror has for an architecture, oldest first.
   Result<std::vector<std::string>> versions(std::string_view rpm_arch) const;
@@ -49,10 +50,6 @@ class StreamMirror {
   std::string any_arch_;  ///< the folder of versions when there is no root
   std::string version_folder_;  ///< not empty: the URL is that of one version
 };
-
-/// The stream that the listing of one folder amounts to.
-Result<json::Value> stream_of_checksums(std::string_view sha256sum_text, std::string_view folder_url,
-                                        std::string_view build, std::string_view label, std::string_view rpm_arch);
 
 /// The folder of a version below the folder of versions: "4.16/4.16.3" for "4.16.3".
 Result<std::string> mirror_folder_of(std::string_view version);

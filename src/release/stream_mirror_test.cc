@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "codec/digest.h"
 #include "net/testing/test_server.h"
 #include "support/temp_dir.h"
@@ -116,14 +117,14 @@ TEST(StreamMirror, AVersionsFolderIsReadAsAStream) {
        "x86_64/dependencies/rhcos/4.16/4.16.12", "4.16.12", "416.94.202409040000-0"},
   };
   for (const Case& c : cases) {
-    const Result<StreamSet> set = web.at(c.url).read(c.version, c.arch);
+    const Result<stream::StreamSet> set = web.at(c.url).read(c.version, c.arch);
     ASSERT_TRUE(set.ok()) << c.name << ": " << set.error().to_string();
-    const StreamArchitecture& architecture = set->default_stream->architectures.at(c.arch);
-    const ArtifactPlatform& metal = architecture.artifacts.at("metal");
+    const stream::StreamArchitecture& architecture = set->default_stream->architectures.at(c.arch);
+    const stream::ArtifactPlatform& metal = architecture.artifacts.at("metal");
     EXPECT_EQ(metal.release, c.build) << c.name;
     EXPECT_EQ(names_in(metal.formats), "4k.raw.gz, iso, pxe, raw.gz") << c.name;
     EXPECT_EQ(names_in(metal.formats.at("pxe")), "initramfs, kernel, rootfs") << c.name;
-    const Result<Artifact> ova = set->default_stream->artifact(c.arch, "vmware", "ova");
+    const Result<stream::Artifact> ova = set->default_stream->artifact(c.arch, "vmware", "ova");
     ASSERT_TRUE(ova.ok()) << c.name << ": " << ova.error().to_string();
     EXPECT_EQ(ova->location, web.url(fmt::format("/pub/openshift-v4/{}/rhcos-{}-{}-vmware.{}.ova", c.folder,
                                                  c.file_version, c.arch, c.arch)))
@@ -142,10 +143,10 @@ TEST(StreamMirror, IndexByVersionAndArchitecture) {
 }
 
 TEST(StreamMirror, MarketplaceDataIsMergedIntoFoldersToo) {
-  ImportOptions options;
+  stream::ImportOptions options;
   options.marketplace =
       R"({"x86_64":{"azure":{"ocp":{"hyperVGen2":{"publisher":"p","offer":"o","sku":"s","version":"1"}}}}})";
-  const Result<StreamSet> set = WebMirror().at("/pub/openshift-v4").read("4.16.3", "x86_64", options);
+  const Result<stream::StreamSet> set = WebMirror().at("/pub/openshift-v4").read("4.16.3", "x86_64", options);
   ASSERT_TRUE(set.ok()) << set.error().to_string();
   EXPECT_EQ(set->default_stream->architectures.at("x86_64").azure.plans.at("ocp").gen2->urn(), "p:o:s:1");
 }
@@ -155,7 +156,7 @@ TEST(StreamMirror, DocumentsAreReadWhereverTheyLie) {
   const StreamMirror stable = web.at("/streams/stable.json");
   EXPECT_TRUE(stable.names_one_version());
   EXPECT_EQ(stable.read("", "x86_64")->default_stream->name, "stable");
-  const Result<StreamSet> build = web.at("/builds/42/meta.json").read("", "aarch64");
+  const Result<stream::StreamSet> build = web.at("/builds/42/meta.json").read("", "aarch64");
   ASSERT_TRUE(build.ok()) << build.error().to_string();
   EXPECT_EQ(build->default_stream->artifact("aarch64", "qemu", "qcow2.gz")->location, web.url("/builds/42/q.qcow2.gz"));
 }
@@ -179,7 +180,7 @@ TEST(StreamMirror, WhatIsAbsentNamesWhatExists) {
       {"server in trouble", "/broken", "4.16.3", "x86_64", Code::kUnavailable, "503"},
   };
   for (const Case& c : cases) {
-    const Result<StreamSet> set = web.at(c.url).read(c.version, c.arch);
+    const Result<stream::StreamSet> set = web.at(c.url).read(c.version, c.arch);
     ASSERT_FALSE(set.ok()) << c.name;
     EXPECT_EQ(set.error().code(), c.code) << c.name << ": " << set.error().to_string();
     EXPECT_NE(set.error().to_string().find(c.says), std::string::npos) << c.name << ": " << set.error().to_string();
@@ -199,46 +200,12 @@ TEST(StreamMirror, AFolderOfThisMachineIsAMirrorToo) {
   const StreamMirror mirror(*reader, "file://" + dir.path().string());
   EXPECT_EQ(*mirror.architectures(), (std::vector<std::string>{"aarch64"}));
   EXPECT_EQ(*mirror.versions("aarch64"), (std::vector<std::string>{"4.20.1"}));
-  const Result<StreamSet> set = mirror.read("4.20.1", "aarch64");
+  const Result<stream::StreamSet> set = mirror.read("4.20.1", "aarch64");
   ASSERT_TRUE(set.ok()) << set.error().to_string();
   EXPECT_EQ(set->default_stream->artifact("aarch64", "vmware", "ova")->location,
             "file://" + dir.path().string() +
                 "/aarch64/dependencies/rhcos/4.20/4.20.1/rhcos-4.20.1-aarch64-vmware.aarch64.ova");
   EXPECT_EQ(mirror.read("4.20.2", "aarch64").error().code(), Code::kNotFound);
-}
-
-TEST(StreamMirror, ChecksumListsAreReadStrictly) {
-  const std::string sum(64, 'b');
-  struct Case {
-    const char* name;
-    std::string text;
-    const char* says;
-  };
-  const Case cases[] = {
-      {"no digest", "hello\n", "sha256sum.txt:1"},
-      {"short digest", sum + "  rhcos-qemu.x86_64.qcow2.gz\nabc  x\n", "sha256sum.txt:2"},
-      {"no name", sum + "\n", "sha256sum.txt:1"},
-      {"path", sum + "  ../rhcos-qemu.x86_64.qcow2.gz\n", "not the name of a file"},
-  };
-  for (const Case& c : cases) {
-    const auto stream = stream_of_checksums(c.text, "https://m.example/x/", "1", "1", "x86_64");
-    ASSERT_FALSE(stream.ok()) << c.name;
-    EXPECT_NE(stream.error().to_string().find(c.says), std::string::npos)
-        << c.name << ": " << stream.error().to_string();
-  }
-  // Old folders: no aliases, no second architecture in the name; binary mode.
-  const auto old = stream_of_checksums(
-      sum + " *rhcos-4.2.0-x86_64-metal-bios.raw.gz\n" + sum + "  rhcos-4.2.0-x86_64-installer.iso\n",
-      "https://m.example/x", "42.80", "4.2.0", "x86_64");
-  ASSERT_TRUE(old.ok()) << old.error().to_string();
-  EXPECT_EQ(json::find_string(
-                *old, {"architectures", "x86_64", "artifacts", "metal", "formats", "bios.raw.gz", "disk", "location"}),
-            "https://m.example/x/rhcos-4.2.0-x86_64-metal-bios.raw.gz");
-  EXPECT_NE(json::find(*old, {"architectures", "x86_64", "artifacts", "metal", "formats", "installer.iso"}), nullptr);
-  // Only the names without a version.
-  const auto plain =
-      stream_of_checksums(sum + "  rhcos-openstack.x86_64.qcow2.gz\n", "https://m.example/x/", "1", "1", "x86_64");
-  EXPECT_NE(json::find(*plain, {"architectures", "x86_64", "artifacts", "openstack", "formats", "qcow2.gz"}), nullptr);
 }
 
 }  // namespace strake::release::stream_mirror_test

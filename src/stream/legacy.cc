@@ -1,18 +1,18 @@
-#include "release/stream_legacy.h"
+#include "stream/legacy.h"
 
 #include <algorithm>
 #include <array>
 
-#include "net/url.h"
-#include "release/document_node.h"
+#include "codec/document_node.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 namespace {
 
 constexpr std::array<std::string_view, 6> kKnownArchitectures{"x86_64", "aarch64", "ppc64le",
                                                               "s390x",  "riscv64", "ppc64"};
 constexpr std::array<std::string_view, 5> kCompressionSuffixes{".gz", ".xz", ".zst", ".bz2", ".zip"};
+constexpr std::string_view kFileNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+%/";
 /// The first releases existed for this architecture alone and did not name it.
 constexpr std::string_view kArchitectureOfUnnamed = "x86_64";
 
@@ -81,16 +81,27 @@ std::string file_extension(std::string_view name) {
 
 Result<std::string> absolute_location(const std::string& path, std::string_view base_url) {
   if (base_url.empty()) return path;
-  // The URL reader of net knows http and https; a folder of this machine needs no more than joining.
-  if (base_url.starts_with("file://")) return fmt::format("{}{}", base_url, path);
-  STRAKE_TRY_CONTEXT(const net::Url base, net::parse_url(base_url), "baseURI");
-  STRAKE_TRY_CONTEXT(const net::Url location, net::resolve(base, path), "path '{}'", path);
-  return location.to_string();
+  const auto has_scheme = [](std::string_view url) {
+    return url.starts_with("https://") || url.starts_with("http://") || url.starts_with("file://");
+  };
+  if (!has_scheme(base_url)) {
+    return error(Code::kInvalidArgument, "baseURI '{}' is no http, https or file URL", base_url);
+  }
+  if (path.starts_with("https://") || path.starts_with("http://")) return path;
+  // The files of a build lie beside its record or below: a name that leads elsewhere is not one a build writes.
+  const bool leads_away = path.starts_with('/') || fmt::format("/{}/", path).find("/../") != std::string::npos;
+  if (leads_away || path.find_first_not_of(kFileNameBytes) != std::string::npos) {
+    return error(Code::kInvalidArgument, "'{}' is not the name of a file beside the build's record", path);
+  }
+  const std::size_t last_slash = base_url.rfind('/');
+  const bool is_bare_host = last_slash == base_url.find("://") + 2;
+  return is_bare_host ? fmt::format("{}/{}", base_url, path)
+                      : fmt::format("{}{}", base_url.substr(0, last_slash + 1), path);
 }
 
 class BuildConverter {
  public:
-  BuildConverter(const DocumentNode& build, std::string_view base_url) : build_(build), base_url_(base_url) {}
+  BuildConverter(const json::DocumentNode& build, std::string_view base_url) : build_(build), base_url_(base_url) {}
 
   Result<json::Value> convert() {
     STRAKE_TRY(release_, build_.required_text("buildid"));
@@ -133,7 +144,7 @@ class BuildConverter {
     STRAKE_TRY(const std::string said, build_.text("coreos-assembler.basearch"));
     if (!said.empty()) return said;
     std::string found = architecture_in(base_url_);
-    STRAKE_CHECK_OK(build_.for_each_in("images", [&](const std::string&, const DocumentNode& file) -> Status {
+    STRAKE_CHECK_OK(build_.for_each_in("images", [&](const std::string&, const json::DocumentNode& file) -> Status {
       STRAKE_TRY(const std::string path, file.text("path"));
       if (found.empty()) found = architecture_in(path);
       return {};
@@ -142,7 +153,7 @@ class BuildConverter {
   }
 
   Status add_artifacts() {
-    return build_.for_each_in("images", [&](const std::string& key, const DocumentNode& file) -> Status {
+    return build_.for_each_in("images", [&](const std::string& key, const json::DocumentNode& file) -> Status {
       STRAKE_TRY(const std::string path, file.required_text("path"));
       STRAKE_TRY(const std::string sha256, file.text("sha256"));
       STRAKE_TRY(const std::string uncompressed, file.text("uncompressed-sha256"));
@@ -163,20 +174,20 @@ class BuildConverter {
   Status add_amis() {
     const json::Value* amis = json::find(build_.value(), {"amis"});
     if (amis != nullptr && amis->is_array()) return add_region_list("amis", "name", kAmiMembers, images_, "aws");
-    return build_.for_each_in("amis", [&](const std::string& region, const DocumentNode& entry) {
+    return build_.for_each_in("amis", [&](const std::string& region, const json::DocumentNode& entry) {
       return add_region("aws", region, entry, kAmiMembers, images_);
     });
   }
 
   Status add_region_list(std::string_view member, std::string_view region_member, std::span<const Renamed> renamed,
                          json::Value& target, std::string_view cloud = {}) {
-    return build_.for_each_item(member, [&](const DocumentNode& item) -> Status {
+    return build_.for_each_item(member, [&](const json::DocumentNode& item) -> Status {
       STRAKE_TRY(const std::string region, item.required_text(region_member));
       return add_region(cloud.empty() ? member : cloud, region, item, renamed, target);
     });
   }
 
-  Status add_region(std::string_view cloud, const std::string& region, const DocumentNode& entry,
+  Status add_region(std::string_view cloud, const std::string& region, const json::DocumentNode& entry,
                     std::span<const Renamed> renamed, json::Value& target) {
     json::Object image{{"release", release_}};
     for (const Renamed& member : renamed) {
@@ -190,7 +201,7 @@ class BuildConverter {
   Status add_gcp() {
     const json::Value* gcp = json::find(build_.value(), {"gcp"});
     if (gcp == nullptr || gcp->is_null()) return {};
-    const DocumentNode node(*gcp, "gcp");
+    const json::DocumentNode node(*gcp, "gcp");
     json::Object image{{"release", release_}};
     for (const auto& [from, to] :
          {std::pair("project", "project"), std::pair("family", "family"), std::pair("image", "name")}) {
@@ -204,7 +215,7 @@ class BuildConverter {
   Status add_kubevirt() {
     const json::Value* kubevirt = json::find(build_.value(), {"kubevirt"});
     if (kubevirt == nullptr || kubevirt->is_null()) return {};
-    const DocumentNode node(*kubevirt, "kubevirt");
+    const json::DocumentNode node(*kubevirt, "kubevirt");
     STRAKE_TRY(const std::string name, node.required_text("image"));
     STRAKE_TRY(const std::string digest, node.text("digest"));
     json::Object image{{"release", release_}, {"image", name}};
@@ -220,12 +231,12 @@ class BuildConverter {
   Status add_azure() {
     const json::Value* azure = json::find(build_.value(), {"azure"});
     if (azure == nullptr || azure->is_null()) return {};
-    STRAKE_TRY(const std::string url, DocumentNode(*azure, "azure").text("url"));
+    STRAKE_TRY(const std::string url, json::DocumentNode(*azure, "azure").text("url"));
     if (!url.empty()) json::ensure(extensions_, {"azure-disk"}) = json::Object{{"release", release_}, {"url", url}};
     return {};
   }
 
-  const DocumentNode& build_;
+  const json::DocumentNode& build_;
   std::string base_url_;
   std::string release_;
   json::Value artifacts_ = json::Object{};
@@ -258,8 +269,8 @@ std::string architecture_in(std::string_view text) {
 bool is_build_record(const json::Value& document) { return json::find(document, {"buildid"}) != nullptr; }
 
 Result<json::Value> stream_of_build_record(const json::Value& build, std::string_view base_url) {
-  const DocumentNode root(build);
+  const json::DocumentNode root(build);
   return BuildConverter(root, base_url).convert().context("reading build metadata");
 }
 
-}  // namespace strake::release
+}  // namespace strake::stream

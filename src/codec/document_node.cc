@@ -1,34 +1,34 @@
-#include "release/document_node.h"
+#include "codec/document_node.h"
 
 #include <algorithm>
 
-namespace strake::release {
+namespace strake::json {
 
 Error DocumentNode::wrong(std::string_view what) const {
   return error(Code::kInvalidArgument, "{}: {}", path_.empty() ? "document" : path_, what);
 }
 
 Error DocumentNode::expected(std::string_view what) const {
-  return wrong(fmt::format("expected {}, found {}", what, json::type_name(value_)));
+  return wrong(fmt::format("expected {}, found {}", what, type_name(value_)));
 }
 
 std::string DocumentNode::join(std::string_view name) const {
   return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
 }
 
-Result<const json::Value*> DocumentNode::member(std::string_view name) const {
-  const json::Value* none = nullptr;
+Result<const Value*> DocumentNode::member(std::string_view name) const {
+  const Value* none = nullptr;
   if (value_.is_null()) return none;
   if (!value_.is_object()) return expected("an object");
-  return json::find(value_, {name});
+  return find(value_, {name});
 }
 
 Result<std::string> DocumentNode::text(std::string_view name) const {
-  STRAKE_TRY(const json::Value* found, member(name));
+  STRAKE_TRY(const Value* found, member(name));
   if (found == nullptr || found->is_null()) return std::string();
   const DocumentNode node(*found, join(name));
   if (!found->is_string()) return node.expected("a string");
-  const std::string_view text = json::as_view(found->get_string());
+  const std::string_view text = as_view(found->get_string());
   const bool odd = std::any_of(text.begin(), text.end(), [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return code < 0x20 || code == 0x7f;
@@ -43,4 +43,4 @@ Result<std::string> DocumentNode::required_text(std::string_view name) const {
   return found;
 }
 
-}  // namespace strake::release
+}  // namespace strake::json

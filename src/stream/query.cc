@@ -1,13 +1,14 @@
-#include "release/stream_query.h"
+#include "stream/query.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "base/text_table.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 namespace {
 
@@ -127,15 +128,14 @@ Result<StreamAnswer> ask_for_artifacts(const Stream& stream, const StreamQuery& 
   return answer;
 }
 
-/// Where the images of a cloud stand: two clouds are among the extensions of RHEL CoreOS.
-std::vector<std::string> path_of_images(const StreamQuery& query) {
-  const bool is_extension = query.platform == "aws-winli";
-  return {"architectures", query.arch, is_extension ? std::string(kExtensions) : "images", query.platform};
+std::vector<std::string> path_of_images(const Stream& stream, const StreamQuery& query) {
+  const CloudImages& images = stream.architectures.at(query.arch).images.at(query.platform);
+  return {"architectures", query.arch, images.section, query.platform};
 }
 
 Result<StreamAnswer> ask_for_region(const Stream& stream, const StreamQuery& query) {
   STRAKE_TRY(const CloudImage image, stream.image(query.arch, query.platform, query.region));
-  std::vector<std::string> path = path_of_images(query);
+  std::vector<std::string> path = path_of_images(stream, query);
   path.insert(path.end(), {"regions", query.region});
   StreamAnswer answer = answer_at(stream, path);
   TableRows rows;
@@ -146,7 +146,7 @@ Result<StreamAnswer> ask_for_region(const Stream& stream, const StreamQuery& que
 }
 
 StreamAnswer answer_with_images(const Stream& stream, const StreamQuery& query, const CloudImages& images) {
-  StreamAnswer answer = answer_at(stream, path_of_images(query));
+  StreamAnswer answer = answer_at(stream, path_of_images(stream, query));
   TableRows rows;
   if (images.global) {
     add_image_rows(rows, *images.global);
@@ -371,4 +371,4 @@ Result<json::Value> legacy_amis(const Stream& stream, std::string_view rpm_arch)
   return json::Object{{"amis", std::move(regions)}};
 }
 
-}  // namespace strake::release
+}  // namespace strake::stream

@@ -12,10 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "kube/object.h"
-#include "release/stream_metadata.h"
+#include "stream/metadata.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 /// What one source says: a default stream, named ones, or both.
 struct StreamSet {
@@ -34,9 +33,9 @@ struct ImportOptions {
 Result<StreamSet> read_streams(std::string_view text, const ImportOptions& options = {});
 
 /// ConfigMap openshift-machine-config-operator/coreos-bootimages as the cluster has it.
-Result<StreamSet> streams_of_config_map(const kube::Object& config_map);
+Result<StreamSet> streams_of_config_map(const json::Value& config_map);
 
 /// The two texts of that ConfigMap; `by_name` may be empty.
 Result<StreamSet> streams_of_texts(std::string_view default_stream, std::string_view by_name);
 
-}  // namespace strake::release
+}  // namespace strake::stream

@@ -1,18 +1,20 @@
-#include "release/stream_metadata.h"
+#include "stream/metadata.h"
 
+#include "base/text.h"
+#include "codec/document_node.h"
 #include "codec/hex.h"
-#include "release/document_node.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 namespace {
 
+constexpr std::string_view kExtensionSection = "rhel-coreos-extensions";
 constexpr std::size_t kSha256HexDigits = 64;
 
-Status read_artifact_platform(const DocumentNode& node, ArtifactPlatform& platform) {
+Status read_artifact_platform(const json::DocumentNode& node, ArtifactPlatform& platform) {
   STRAKE_TRY(platform.release, node.text("release"));
-  return node.for_each_in("formats", [&](const std::string& format, const DocumentNode& members) {
-    return members.for_each([&](const std::string& member, const DocumentNode& file) -> Status {
+  return node.for_each_in("formats", [&](const std::string& format, const json::DocumentNode& members) {
+    return members.for_each([&](const std::string& member, const json::DocumentNode& file) -> Status {
       Artifact artifact;
       STRAKE_TRY(artifact.location, file.text("location"));
       STRAKE_TRY(artifact.signature, file.text("signature"));
@@ -24,7 +26,7 @@ Status read_artifact_platform(const DocumentNode& node, ArtifactPlatform& platfo
   });
 }
 
-Result<CloudImage> read_cloud_image(const DocumentNode& node) {
+Result<CloudImage> read_cloud_image(const json::DocumentNode& node) {
   CloudImage image;
   STRAKE_TRY(image.release, node.text("release"));
   STRAKE_TRY(image.image, node.text("image"));
@@ -38,25 +40,28 @@ Result<CloudImage> read_cloud_image(const DocumentNode& node) {
   return image;
 }
 
-Status read_cloud_images(const DocumentNode& node, CloudImages& images) {
+Status read_cloud_images(const json::DocumentNode& node, CloudImages& images) {
   STRAKE_TRY(CloudImage global, read_cloud_image(node));
   if (!global.reference().empty()) images.global = std::move(global);
-  return node.for_each_in("regions", [&](const std::string& region, const DocumentNode& entry) -> Status {
+  return node.for_each_in("regions", [&](const std::string& region, const json::DocumentNode& entry) -> Status {
     STRAKE_TRY(CloudImage image, read_cloud_image(entry));
     if (!image.reference().empty()) images.regions.emplace(region, std::move(image));
     return {};
   });
 }
 
-Status read_named_cloud(const std::string& cloud, const DocumentNode& node, StreamArchitecture& architecture) {
+/// Of a cloud that stands in two sections the first one read counts.
+Status read_named_cloud(std::string_view section, const std::string& cloud, const json::DocumentNode& node,
+                        StreamArchitecture& architecture) {
   CloudImages images;
+  images.section = section;
   STRAKE_CHECK_OK(read_cloud_images(node, images));
   if (images.global || !images.regions.empty()) architecture.images.emplace(cloud, std::move(images));
   return {};
 }
 
-Status read_marketplace_plan(const DocumentNode& node, MarketplacePlan& plan) {
-  return node.for_each([&](const std::string& generation, const DocumentNode& entry) -> Status {
+Status read_marketplace_plan(const json::DocumentNode& node, MarketplacePlan& plan) {
+  return node.for_each([&](const std::string& generation, const json::DocumentNode& entry) -> Status {
     if (generation != "hyperVGen1" && generation != "hyperVGen2") return {};
     if (entry.value().is_null()) return {};
     MarketplaceImage image;
@@ -69,15 +74,15 @@ Status read_marketplace_plan(const DocumentNode& node, MarketplacePlan& plan) {
   });
 }
 
-Status read_rhel_extension(const std::string& name, const DocumentNode& node, StreamArchitecture& architecture) {
+Status read_rhel_extension(const std::string& name, const json::DocumentNode& node, StreamArchitecture& architecture) {
   if (name == "azure-disk") {
     STRAKE_TRY(CloudImage disk, read_cloud_image(node));
     if (!disk.reference().empty()) architecture.azure.disk = std::move(disk);
     return {};
   }
-  if (name == "aws-winli") return read_named_cloud(name, node, architecture);
+  if (name == "aws-winli") return read_named_cloud(kExtensionSection, name, node, architecture);
   if (name != "marketplace") return {};
-  return node.for_each_in("azure", [&](const std::string& plan_name, const DocumentNode& entry) -> Status {
+  return node.for_each_in("azure", [&](const std::string& plan_name, const json::DocumentNode& entry) -> Status {
     MarketplacePlan plan;
     STRAKE_CHECK_OK(read_marketplace_plan(entry, plan));
     if (plan.gen1 || plan.gen2) architecture.azure.plans.emplace(plan_name, std::move(plan));
@@ -85,26 +90,26 @@ Status read_rhel_extension(const std::string& name, const DocumentNode& node, St
   });
 }
 
-Status read_stream_architecture(const DocumentNode& node, StreamArchitecture& architecture) {
-  const auto read_platform = [&](const std::string& name, const DocumentNode& entry) -> Status {
+Status read_stream_architecture(const json::DocumentNode& node, StreamArchitecture& architecture) {
+  const auto read_platform = [&](const std::string& name, const json::DocumentNode& entry) -> Status {
     ArtifactPlatform platform;
     STRAKE_CHECK_OK(read_artifact_platform(entry, platform));
     if (!platform.release.empty()) architecture.artifacts.emplace(name, std::move(platform));
     return {};
   };
   STRAKE_CHECK_OK(node.for_each_in("artifacts", read_platform));
-  STRAKE_CHECK_OK(node.for_each_in("images", [&](const std::string& cloud, const DocumentNode& entry) {
-    return read_named_cloud(cloud, entry, architecture);
+  STRAKE_CHECK_OK(node.for_each_in("images", [&](const std::string& cloud, const json::DocumentNode& entry) {
+    return read_named_cloud("images", cloud, entry, architecture);
   }));
-  return node.for_each_in("rhel-coreos-extensions", [&](const std::string& name, const DocumentNode& entry) {
+  return node.for_each_in(kExtensionSection, [&](const std::string& name, const json::DocumentNode& entry) {
     return read_rhel_extension(name, entry, architecture);
   });
 }
 
-Status read_stream(const DocumentNode& root, Stream& stream) {
+Status read_stream(const json::DocumentNode& root, Stream& stream) {
   STRAKE_TRY(stream.name, root.text("stream"));
   if (const json::Value* metadata = json::find(root.value(), {"metadata"})) {
-    const DocumentNode node(*metadata, "metadata");
+    const json::DocumentNode node(*metadata, "metadata");
     STRAKE_TRY(stream.last_modified, node.text("last-modified"));
     STRAKE_TRY(stream.generator, node.text("generator"));
   }
@@ -112,7 +117,7 @@ Status read_stream(const DocumentNode& root, Stream& stream) {
   if (json::find(root.value(), {"architectures"}) == nullptr) {
     return error(Code::kInvalidArgument, "architectures: missing; this is not stream metadata");
   }
-  return root.for_each_in("architectures", [&](const std::string& name, const DocumentNode& node) {
+  return root.for_each_in("architectures", [&](const std::string& name, const json::DocumentNode& node) {
     return read_stream_architecture(node, stream.architectures[name]);
   });
 }
@@ -140,7 +145,7 @@ std::string MarketplaceImage::urn() const { return fmt::format("{}:{}:{}:{}", pu
 
 Result<Stream> stream_of_document(json::Value document) {
   Stream stream;
-  STRAKE_CHECK_OK(read_stream(DocumentNode(document), stream).context("reading stream metadata"));
+  STRAKE_CHECK_OK(read_stream(json::DocumentNode(document), stream).context("reading stream metadata"));
   stream.document = std::move(document);
   return stream;
 }
@@ -223,4 +228,4 @@ std::string rpm_architecture(std::string_view go_arch) {
   return std::string(go_arch);
 }
 
-}  // namespace strake::release
+}  // namespace strake::stream

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "release/stream_metadata.h"
+#include "stream/metadata.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 struct StreamQuery {
   std::string arch;  ///< RPM name
@@ -45,4 +45,4 @@ std::string describe_stream(const Stream& stream);
 /// {"amis": {"us-east-1": {"hvm": "ami-..."}}}, as rhcos.json had them.
 Result<json::Value> legacy_amis(const Stream& stream, std::string_view rpm_arch);
 
-}  // namespace strake::release
+}  // namespace strake::stream

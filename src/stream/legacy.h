@@ -11,7 +11,7 @@
 
 #include "codec/json.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 /// Where a file belongs in a stream: artifacts.<platform>.formats.<format>.<member>.
 struct ArtifactPlace {
@@ -32,4 +32,4 @@ bool is_build_record(const json::Value& document);
 /// `base_url`: where relative paths start when the record does not say; empty leaves them relative.
 Result<json::Value> stream_of_build_record(const json::Value& build, std::string_view base_url);
 
-}  // namespace strake::release
+}  // namespace strake::stream

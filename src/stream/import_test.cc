@@ -1,13 +1,13 @@
-#include "release/stream_import.h"
+#include "stream/import.h"
 
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
-#include "release/stream_query.h"
+#include "stream/query.h"
 #include "support/places.h"
 
 // The files read here are also where fuzzing starts: test/corpus/boot_image_stream.
-namespace strake::release::stream_import_test {
+namespace strake::stream::import_test {
 
 std::string file_text(const std::string& name) {
   if (name.empty()) return "";
@@ -275,6 +275,46 @@ TEST(StreamImport, DetailsOfOldShapesSurvive) {
   EXPECT_EQ(read_streams(file_text("rhcos-4.6-ppc64le.json"))->default_stream->architectures.size(), 1u);
 }
 
+TEST(StreamImport, FilesOfABuildLieBesideItsRecord) {
+  struct Case {
+    const char* base;
+    const char* path;
+    const char* location;  ///< or what the refusal says, behind "refused: "
+  };
+  const Case cases[] = {
+      {"https://m.example/b/1/x86_64/", "a.qcow2", "https://m.example/b/1/x86_64/a.qcow2"},
+      {"https://m.example/b/1/meta.json", "x86_64/a.qcow2", "https://m.example/b/1/x86_64/a.qcow2"},
+      {"https://m.example", "a.qcow2", "https://m.example/a.qcow2"},
+      {"file:///b/1/", "a.qcow2", "file:///b/1/a.qcow2"},
+      {"https://m.example/b/", "https://n.example/a.qcow2", "https://n.example/a.qcow2"},
+      {"https://m.example/b/", "../a.qcow2", "refused: beside the build's record"},
+      {"https://m.example/b/", "c/../../a.qcow2", "refused: beside the build's record"},
+      {"https://m.example/b/", "/a.qcow2", "refused: beside the build's record"},
+      {"https://m.example/b/", "//n.example/a.qcow2", "refused: beside the build's record"},
+      {"https://m.example/b/", "file:///etc/shadow", "refused: beside the build's record"},
+      {"https://m.example/b/", "a.qcow2?x=1", "refused: beside the build's record"},
+      {"https://m.example/b/", "a b.qcow2", "refused: beside the build's record"},
+      {"ftp://m.example/b/", "a.qcow2", "refused: baseURI"},
+  };
+  for (const Case& c : cases) {
+    const json::Value record = json::Object{
+        {"buildid", "1"},
+        {"baseURI", c.base},
+        {"images", json::Object{{"qemu", json::Object{{"path", c.path}, {"sha256", std::string(64, 'a')}}}}}};
+    const Result<StreamSet> set = read_streams(json::write(record));
+    const std::string_view expected(c.location);
+    if (expected.starts_with("refused: ")) {
+      ASSERT_FALSE(set.ok()) << c.path;
+      EXPECT_NE(set.error().to_string().find(expected.substr(9)), std::string::npos) << set.error().to_string();
+      continue;
+    }
+    ASSERT_TRUE(set.ok()) << c.path << ": " << set.error().to_string();
+    const auto artifact = set->default_stream->artifact("x86_64", "qemu", "qcow2");
+    ASSERT_TRUE(artifact.ok()) << artifact.error().to_string();
+    EXPECT_EQ(artifact->location, c.location);
+  }
+}
+
 TEST(StreamImport, MarketplaceDataIsMergedWhereTheStreamHasTheArchitecture) {
   const std::string base = R"({"stream":"rhcos-4.21","architectures":{"x86_64":{"kept":1},"aarch64":{}}})";
   ImportOptions options;
@@ -349,17 +389,19 @@ TEST(StreamImport, OtherDocumentsAreRefusedAndSayWhy) {
 }
 
 TEST(StreamImport, OfTheClustersConfigMap) {
-  kube::Object config_map(kube::core::kConfigMap, {"openshift-machine-config-operator", "coreos-bootimages"});
+  json::Value config_map = json::Object{
+      {"kind", "ConfigMap"},
+      {"metadata", json::Object{{"namespace", "openshift-machine-config-operator"}, {"name", "coreos-bootimages"}}}};
   Result<StreamSet> set = streams_of_config_map(config_map);
   ASSERT_FALSE(set.ok());
   EXPECT_NE(set.error().to_string().find("data.stream"), std::string::npos);
 
-  json::ensure(config_map.json(), {"data", "stream"}) = file_text("scos.json");
+  json::ensure(config_map, {"data", "stream"}) = file_text("scos.json");
   set = streams_of_config_map(config_map);
   ASSERT_TRUE(set.ok()) << set.error().to_string();
   EXPECT_EQ(set->default_stream->name, "c10s");
 
-  json::ensure(config_map.json(), {"data", "stream"}) = "{";
+  json::ensure(config_map, {"data", "stream"}) = "{";
   set = streams_of_config_map(config_map);
   ASSERT_FALSE(set.ok());
   EXPECT_NE(set.error().to_string().find("openshift-machine-config-operator/coreos-bootimages: data.stream"),
@@ -367,4 +409,4 @@ TEST(StreamImport, OfTheClustersConfigMap) {
       << set.error().to_string();
 }
 
-}  // namespace strake::release::stream_import_test
+}  // namespace strake::stream::import_test

@@ -7,13 +7,13 @@
 
 #include "codec/json.h"
 
-namespace strake::release {
+namespace strake::json {
 
 class DocumentNode {
  public:
-  explicit DocumentNode(const json::Value& value, std::string path = {}) : value_(value), path_(std::move(path)) {}
+  explicit DocumentNode(const Value& value, std::string path = {}) : value_(value), path_(std::move(path)) {}
 
-  const json::Value& value() const { return value_; }
+  const Value& value() const { return value_; }
   const std::string& path() const { return path_; }
 
   /// "architectures.x86_64: expected an object, found array"
@@ -36,7 +36,7 @@ class DocumentNode {
   /// Visits the members of the object at `name`; absent counts as empty.
   template <typename Visit>
   Status for_each_in(std::string_view name, Visit&& visit) const {
-    STRAKE_TRY(const json::Value* found, member(name));
+    STRAKE_TRY(const Value* found, member(name));
     if (found == nullptr) return {};
     return DocumentNode(*found, join(name)).for_each(std::forward<Visit>(visit));
   }
@@ -44,11 +44,11 @@ class DocumentNode {
   /// Visits the items of the list at `name`; absent and null count as empty.
   template <typename Visit>
   Status for_each_item(std::string_view name, Visit&& visit) const {
-    STRAKE_TRY(const json::Value* found, member(name));
+    STRAKE_TRY(const Value* found, member(name));
     if (found == nullptr || found->is_null()) return {};
     if (!found->is_array()) return DocumentNode(*found, join(name)).expected("a list");
     std::size_t number = 0;
-    for (const json::Value& item : found->get_array()) {
+    for (const Value& item : found->get_array()) {
       STRAKE_CHECK_OK(visit(DocumentNode(item, fmt::format("{}[{}]", join(name), number++))));
     }
     return {};
@@ -63,11 +63,11 @@ class DocumentNode {
 
  private:
   /// nullptr when this is an object without such a member, or null.
-  Result<const json::Value*> member(std::string_view name) const;
+  Result<const Value*> member(std::string_view name) const;
   std::string join(std::string_view name) const;
 
-  const json::Value& value_;
+  const Value& value_;
   std::string path_;
 };
 
-}  // namespace strake::release
+}  // namespace strake::json

@@ -1,8 +1,8 @@
-#include "release/stream_metadata.h"
+#include "stream/metadata.h"
 
 #include <gtest/gtest.h>
 
-namespace strake::release::stream_metadata_test {
+namespace strake::stream::metadata_test {
 
 constexpr std::string_view kSmallStream = R"({
   "stream": "rhcos-4.21",
@@ -146,4 +146,4 @@ TEST(Stream, DocumentsAboveTheLimitAreRefused) {
   EXPECT_EQ(stream.error().code(), Code::kExhausted) << stream.error().to_string();
 }
 
-}  // namespace strake::release::stream_metadata_test
+}  // namespace strake::stream::metadata_test

@@ -1,12 +1,13 @@
-#include "release/stream_import.h"
+#include "stream/import.h"
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "codec/document_node.h"
 #include "codec/yaml.h"
-#include "release/document_node.h"
-#include "release/stream_legacy.h"
+#include "stream/legacy.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 namespace {
 
@@ -97,11 +98,12 @@ class StreamImporter {
 
   Result<StreamSet> read_by_name(const json::Value& document) {
     StreamSet set;
-    STRAKE_CHECK_OK(DocumentNode(document).for_each([&](const std::string& name, const DocumentNode& node) -> Status {
-      STRAKE_TRY_CONTEXT(Stream stream, read_stream_document(node.value()), "stream '{}'", name);
-      set.by_name.emplace(name, std::move(stream));
-      return {};
-    }));
+    STRAKE_CHECK_OK(
+        json::DocumentNode(document).for_each([&](const std::string& name, const json::DocumentNode& node) -> Status {
+          STRAKE_TRY_CONTEXT(Stream stream, read_stream_document(node.value()), "stream '{}'", name);
+          set.by_name.emplace(name, std::move(stream));
+          return {};
+        }));
     return set;
   }
 
@@ -157,15 +159,18 @@ Result<StreamSet> streams_of_texts(std::string_view default_stream, std::string_
   return StreamImporter(ImportOptions{}).read_texts(default_stream, by_name);
 }
 
-Result<StreamSet> streams_of_config_map(const kube::Object& config_map) {
-  const std::string stream = config_map.text({"data", "stream"});
+Result<StreamSet> streams_of_config_map(const json::Value& config_map) {
+  const auto text_at = [&](std::initializer_list<std::string_view> path) {
+    return json::find_string(config_map, path).value_or("");
+  };
+  const std::string key = fmt::format("{}/{}", text_at({"metadata", "namespace"}), text_at({"metadata", "name"}));
+  const std::string stream = text_at({"data", "stream"});
   if (stream.empty()) {
     return error(Code::kInvalidArgument,
                  "ConfigMap {} has no data.stream; apply the release again, which publishes its boot image metadata",
-                 config_map.key().to_string());
+                 key);
   }
-  return streams_of_texts(stream, config_map.text({"data", "streams"}))
-      .context("ConfigMap {}", config_map.key().to_string());
+  return streams_of_texts(stream, text_at({"data", "streams"})).context("ConfigMap {}", key);
 }
 
-}  // namespace strake::release
+}  // namespace strake::stream

@@ -14,7 +14,7 @@
 
 #include "codec/json.h"
 
-namespace strake::release {
+namespace strake::stream {
 
 /// Real streams are below 200 KiB; the limit only keeps a broken document from costing memory.
 inline constexpr std::size_t kMaxStreamBytes = 8u << 20;
@@ -50,6 +50,7 @@ struct CloudImage {
 
 /// A cloud has either one image for the whole world or one per region.
 struct CloudImages {
+  std::string section;  ///< the member of the architecture they stand in: "images", or "rhel-coreos-extensions"
   std::optional<CloudImage> global;
   std::map<std::string, CloudImage> regions;  ///< a region whose entry names no image is unpublished and not here
 };
@@ -109,12 +110,4 @@ Result<Stream> stream_of_document(json::Value document);
 /// Go architecture name (amd64, as nodes and images say) to the RPM name (x86_64, as streams say); others pass through.
 std::string rpm_architecture(std::string_view go_arch);
 
-/// "a, b, c" for messages, "none" when there is nothing.
-template <typename Map>
-std::string names_in(const Map& map) {
-  std::string text;
-  for (const auto& [name, value] : map) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
-
-}  // namespace strake::release
+}  // namespace strake::stream

@@ -1,20 +1,22 @@
-#include "release/stream_query.h"
+#include "stream/query.h"
 
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
 #include "support/places.h"
 
-namespace strake::release::stream_query_test {
+namespace strake::stream::query_test {
 
-Stream rhcos_stream() {
+Stream stream_of_corpus(const char* name) {
   const Result<std::string> text =
-      read_file(test::source_folder() / "test/corpus/boot_image_stream/rhcos.json", kMaxStreamBytes);
+      read_file(test::source_folder() / "test/corpus/boot_image_stream" / name, kMaxStreamBytes);
   EXPECT_TRUE(text.ok());
   Result<Stream> stream = parse_stream(text.ok() ? *text : "");
   EXPECT_TRUE(stream.ok());
   return stream.ok() ? *std::move(stream) : Stream{};
 }
+
+Stream rhcos_stream() { return stream_of_corpus("rhcos.json"); }
 
 TEST(StreamQuery, JsonIsWhatStandsInTheStream) {
   const Stream stream = rhcos_stream();
@@ -63,6 +65,18 @@ TEST(StreamQuery, JsonIsWhatStandsInTheStream) {
   const Result<StreamAnswer> azure = ask_stream(stream, {"x86_64", "azure", "", ""});
   ASSERT_TRUE(azure.ok());
   EXPECT_EQ(azure->value.as_object().size(), 2u) << "azure-disk and marketplace, not the extension of another cloud";
+}
+
+TEST(StreamQuery, ACloudOfTheExtensionsMayStandAmongTheImages) {
+  const Stream stream = stream_of_corpus("extension-cloud-among-images.json");
+  for (const char* region : {"", "us-east-1"}) {
+    const auto answer = ask_stream(stream, {"x86_64", "aws-winli", region, ""});
+    ASSERT_TRUE(answer.ok()) << answer.error().to_string();
+    EXPECT_TRUE(answer->path.starts_with("architectures.x86_64.images.aws-winli")) << answer->path;
+    EXPECT_EQ(*answer->reference(), "ami-1");
+  }
+  // In both places: the images count, as for every other cloud.
+  EXPECT_EQ(*ask_stream(stream, {"aarch64", "aws-winli", "", ""})->reference(), "ami-1");
 }
 
 TEST(StreamQuery, TextIsForPeople) {
@@ -190,4 +204,4 @@ TEST(StreamQuery, LegacyAmis) {
   EXPECT_EQ(legacy_amis(stream, "s390x").error().code(), Code::kNotFound);
 }
 
-}  // namespace strake::release::stream_query_test
+}  // namespace strake::stream::query_test
