@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "osimage/inspection.h"
 #include "osimage/listing.h"
+#include "stream/os_version.h"
 
 namespace strake::osimage {
 
@@ -76,6 +77,22 @@ std::string arguments_text(const KernelArgumentsFile& file) {
   return text;
 }
 
+/// "415.92.202311241643-0 (RHEL 9.2 of OpenShift 4.15, built 2023-11-24), 890 days older": the age is that of the image
+/// a machine would be installed from again, seen from the commit.
+std::string installed_from(const ImageFacts& facts, std::string_view version) {
+  if (!facts.aleph_problem.empty()) return fmt::format("unreadable: {}", facts.aleph_problem);
+  if (!facts.aleph) return "";
+  std::string text = facts.aleph->version + stream::os_version_note(facts.aleph->version);
+  const auto installed = stream::OsVersion::parse(facts.aleph->version);
+  const auto current = stream::OsVersion::parse(version);
+  if (installed.ok() && current.ok() && (*installed <=> *current) < 0) {
+    const auto days = (current->day() - installed->day()).count();
+    text += days > 0 ? fmt::format(", {} day{} older than this commit", days, days == 1 ? "" : "s")
+                     : ", older than this commit";
+  }
+  return text;
+}
+
 }  // namespace
 
 json::Object inspection_json(const ImageFacts& facts, const Inspection& inspection) {
@@ -94,6 +111,15 @@ json::Object inspection_json(const ImageFacts& facts, const Inspection& inspecti
     if (const auto kernel = facts.commit->text("ostree.linux")) commit["kernel"] = *kernel;
     if (!facts.commit->subject.empty()) commit["subject"] = facts.commit->subject;
     object["commit"] = std::move(commit);
+  }
+  if (facts.aleph) {
+    json::Object installed{{"version", facts.aleph->version}};
+    if (!facts.aleph->image.empty()) installed["image"] = facts.aleph->image;
+    if (!facts.aleph->image_digest.empty()) installed["imageDigest"] = facts.aleph->image_digest;
+    if (!facts.aleph->ostree_commit.empty()) installed["commit"] = facts.aleph->ostree_commit;
+    object["installedFrom"] = std::move(installed);
+  } else if (!facts.aleph_problem.empty()) {
+    object["installedFrom"] = json::Object{{"unreadable", facts.aleph_problem}};
   }
   json::Object os_release;
   for (const auto& [key, value] : inspection.os_release) os_release[key] = value;
@@ -136,7 +162,8 @@ std::string describe_inspection(const ImageFacts& facts, const Inspection& inspe
   if (facts.digest) row("Digest:", facts.digest->to_string());
   if (facts.platform) row("Architecture:", facts.platform->architecture);
   row("Name:", value_of(inspection.os_release, "PRETTY_NAME"));
-  row("Version:", os_version(facts));
+  const std::string version = os_version(facts);
+  row("Version:", version + stream::os_version_note(version));
   row("OS version:", value_of(inspection.os_release, "VERSION_ID"));
   row("OSTree version:", value_of(inspection.os_release, "OSTREE_VERSION"));
   row("Stream class:", label_of(facts, kStreamClassLabel));
@@ -151,6 +178,7 @@ std::string describe_inspection(const ImageFacts& facts, const Inspection& inspe
     row("Committed:", commit_time(*facts.commit));
     row("Commit version:", facts.commit->text("version").value_or(""));
   }
+  row("Installed from:", installed_from(facts, version));
   for (const Kernel& kernel : inspection.kernels) {
     row("Kernel:", kernel.version);
     for (const auto& file : {kernel.vmlinuz, kernel.initramfs}) {

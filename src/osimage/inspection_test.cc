@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include "base/fd.h"
 #include "osimage/difference.h"
 #include "osimage/testing/sample_os.h"
 #include "support/temp_dir.h"
@@ -125,6 +128,43 @@ TEST(Inspection, EveryFormSaysTheSame) {
     EXPECT_EQ(json::write(other.at(key)), json::write(object.at(key))) << key;
   }
   EXPECT_EQ(other.at("form"), "ostree");
+}
+
+TEST(Inspection, WhatAMachineWasInstalledFrom) {
+  const test::TempDir root;
+  const std::filesystem::path repository = root.path() / "ostree/repo";
+  std::filesystem::create_directories(repository);
+  ostree::testing::write_archive_repository(repository, SampleTree(os_files(), {{"version", "9.8.20260428-0"}}), "os");
+  const auto described = [&]() -> std::string {
+    auto image = OsImage::open_repository(repository, "os");
+    if (!image.ok()) return image.error().to_string();
+    const auto inspection = inspect(**image, {});
+    if (!inspection.ok()) return inspection.error().to_string();
+    return describe_inspection((*image)->facts(), *inspection, false) +
+           json::write(inspection_json((*image)->facts(), *inspection));
+  };
+  EXPECT_EQ(described().find("nstalled"), std::string::npos) << "a machine without such a record";
+
+  // The oldest name links to the newest, as current images have it.
+  ASSERT_TRUE(write_file_atomic(root.path() / ".bootc-aleph.json",
+                                R"({"build":"415.92.202311241643-0","imgid":"rhcos.qcow2"})", 0644)
+                  .ok());
+  std::filesystem::create_symlink(".bootc-aleph.json", root.path() / ".coreos-aleph-version.json");
+  const std::string text = described();
+  EXPECT_NE(text.find("Installed from:     415.92.202311241643-0 (RHEL 9.2 of OpenShift 4.15, built 2023-11-24), "
+                      "886 days older than this commit\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("installedFrom":{"version":"415.92.202311241643-0","image":"rhcos.qcow2"})"),
+            std::string::npos)
+      << text;
+
+  ASSERT_TRUE(write_file_atomic(root.path() / ".bootc-aleph.json", "{", 0644).ok());
+  EXPECT_NE(described().find("Installed from:     unreadable: "), std::string::npos) << described();
+
+  std::filesystem::remove(root.path() / ".bootc-aleph.json");
+  ASSERT_EQ(::mkfifo((root.path() / ".bootc-aleph.json").c_str(), 0600), 0);
+  EXPECT_EQ(described().find("nstalled"), std::string::npos) << "nobody writes into that FIFO";
 }
 
 TEST(Inspection, WhatTheImporterDropsIsNamed) {

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/fd.h"
 #include "oci/image_files.h"
 #include "osimage/os_image.h"
 
@@ -83,6 +84,28 @@ Status fill_tree(OsTree& tree, const ObjectStore& objects, const ostree::Commit&
   });
 }
 
+/// A machine's repository is ostree/repo of its physical root, at the top of which it keeps what it was installed from.
+void read_aleph_beside(const std::filesystem::path& repository, ImageFacts& facts) {
+  std::error_code ignored;
+  const std::filesystem::path own = std::filesystem::canonical(repository, ignored);
+  if (own.filename() != "repo" || own.parent_path().filename() != "ostree") return;
+  for (const std::string_view name : stream::kAlephNames) {
+    const std::filesystem::path file = own.parent_path().parent_path() / name;
+    // The root may be somebody's disk: a FIFO there must not be waited for.
+    if (!std::filesystem::is_regular_file(file, ignored)) continue;
+    Result<stream::Aleph> aleph = [&]() -> Result<stream::Aleph> {
+      STRAKE_TRY(const std::string text, read_file(file, stream::kMaxAlephBytes));
+      return stream::parse_aleph(text).context("{}", file.string());
+    }();
+    if (aleph.ok()) {
+      facts.aleph = *std::move(aleph);
+    } else {
+      facts.aleph_problem = aleph.error().to_string();
+    }
+    return;
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Form form) {
@@ -116,6 +139,7 @@ class ImageOpener {
     STRAKE_TRY(const ostree::Checksum commit, repository.resolve(name));
     std::unique_ptr<OsImage> image(new OsImage());
     image->facts_.form = Form::kOstreeRepository;
+    read_aleph_beside(directory, image->facts_);
     image->objects_ = std::make_unique<RepositoryObjects>(std::move(repository));
     return open_commit(std::move(image), commit).context("ostree repository {}", directory.string());
   }

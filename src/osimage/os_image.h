@@ -23,6 +23,7 @@
 #include "osimage/derived_layers.h"
 #include "osimage/object_store.h"
 #include "osimage/os_tree.h"
+#include "stream/aleph.h"
 
 namespace strake::osimage {
 
@@ -47,6 +48,9 @@ struct ImageFacts {
   std::optional<ostree::Checksum> commit_checksum{};
   std::optional<ostree::Commit> commit{};
   MergeReport merge{};
+  /// Of a repository that is a machine's own: what the machine was installed from; nullopt where it has no such record.
+  std::optional<stream::Aleph> aleph{};
+  std::string aleph_problem{};  ///< why the record cannot be read; empty: it was, or there is none
 };
 
 class OsImage {

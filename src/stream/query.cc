@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "stream/os_version.h"
 
 namespace strake::stream {
 
@@ -345,8 +346,10 @@ std::string describe_stream(const Stream& stream) {
   add_row(head, "stream", stream.name);
   add_row(head, "modified", stream.last_modified);
   add_row(head, "generator", stream.generator);
+  std::set<std::string> releases;
   TableRows rows{{"ARCH", "PLATFORM", "RELEASE", "FORMATS", "CLOUD IMAGES"}};
   for (const auto& [arch, architecture] : stream.architectures) {
+    for (const auto& [platform, artifacts] : architecture.artifacts) releases.insert(artifacts.release);
     for (const auto& [platform, known] : platforms_of(architecture)) {
       const auto artifacts = architecture.artifacts.find(platform);
       rows.push_back(
@@ -355,6 +358,7 @@ std::string describe_stream(const Stream& stream) {
            cloud_summary(architecture, platform)});
     }
   }
+  for (const std::string& release : releases) add_row(head, "release", release + os_version_note(release));
   if (rows.size() == 1) return align_columns(head) + "\nThis stream publishes nothing.\n";
   return align_columns(head) + "\n" + align_columns(rows);
 }

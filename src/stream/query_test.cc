@@ -182,6 +182,7 @@ TEST(StreamQuery, Describe) {
             "stream      rhcos-4.21\n"
             "modified    2026-04-30T11:22:33Z\n"
             "generator   plume cosa2stream 1a2b3c4\n"
+            "release     9.8.20260428-0 (RHEL 9.8, built 2026-04-28)\n"
             "\n"
             "ARCH     PLATFORM    RELEASE          FORMATS                    CLOUD IMAGES\n"
             "x86_64   aws         9.8.20260428-0   vmdk.gz                    2 regions\n"
