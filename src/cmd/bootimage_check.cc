@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "api/kinds.h"
-#include "bootimage/aws_check.h"
 #include "bootimage/boot_image_data.h"
+#include "bootimage/report.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 

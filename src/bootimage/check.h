@@ -1,16 +1,14 @@
-// Do AWS machine sets boot new machines from the image of the current release? Pure: objects and stream in, verdicts
-// out.
+// Do machine sets boot new machines from the image of the current release? Pure: objects and stream in, verdicts out.
 //
-// A machine set that cannot or must not be managed is skipped with a reason that says what to do; nothing is passed
-// over in silence. A set that is behind carries the JSON merge patch that brings it up: it holds ami.id and nothing
-// else, so every other field, known to us or not, stays as it is.
+// What is true of every machine set is here; what differs between platforms is in platform.h. A set that cannot or must
+// not be managed is skipped with a reason that says what to do; nothing is passed over in silence. A set that is behind
+// carries the JSON merge patch that brings it up: it holds the reference to the image and nothing else, so every other
+// field, known to us or not, stays as it is.
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/machine_configuration.h"
 #include "codec/json.h"
@@ -33,7 +31,7 @@ enum class CheckReason {
   kWindows,
   kArchitectureUnknown,
   kOtherAuthority,
-  kNotAws,
+  kUnsupportedPlatform,
   kImageNotById,
   kRegionUnknown,
   kNotPublished,
@@ -53,9 +51,9 @@ struct CheckPolicy {
   std::string cluster_arch = "x86_64";                      ///< RPM name, for sets that do not say theirs
   bool multi_arch_cluster = false;   ///< then a set that does not say its architecture cannot be judged
   std::string os_stream = "rhel-9";  ///< the OS stream whose metadata is compared against
-  /// Owner account by AMI id, where a cloud client could ask. An AMI that somebody else owns is custom and never
-  /// replaced; for ids that are not here ownership is unknown, and the reason text says so.
-  std::map<std::string, std::string> ami_owners;
+  /// Owner by image reference, where a cloud client could ask. An image that somebody else owns is custom and never
+  /// replaced; for images that are not here ownership is unknown, and the reason text says so.
+  std::map<std::string, std::string> image_owners;
 };
 
 /// Enrolment as the cluster's operator.openshift.io/v1 MachineConfiguration asks: its effective status, else its spec,
@@ -67,32 +65,18 @@ struct BootImageCheck {
   kube::ObjectKey key;
   std::string kind;  ///< MachineSet or ControlPlaneMachineSet
   BootImageState state = BootImageState::kSkipped;
-  CheckReason code = CheckReason::kNotAws;
+  CheckReason code = CheckReason::kUnsupportedPlatform;
   std::string reason;
   std::string region;
-  std::string arch;  ///< RPM name
-  std::string current_id;
-  std::string desired_id;
-  json::Value patch;  ///< null unless behind
+  std::string arch;           ///< RPM name
+  std::string current_image;  ///< as the platform refers to images
+  std::string desired_image;
+  std::string desired_release;  ///< the version of the OS in it
+  json::Value patch;            ///< null unless behind
 };
 
 /// `machine_set` is a machine.openshift.io MachineSet or ControlPlaneMachineSet.
 BootImageCheck check_machine_set(const kube::Object& machine_set, const stream::Stream& stream,
                                  const CheckPolicy& policy);
-
-struct BootImageReport {
-  std::vector<BootImageCheck> items;  ///< control plane sets first, then machine sets, each by namespace and name
-  std::size_t count(BootImageState state) const;
-  /// 2 when something is behind; else 3 when the release publishes no image for the region or architecture of a set;
-  /// else 0.
-  int exit_code() const;
-};
-
-BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
-                          const stream::Stream& stream, const CheckPolicy& policy);
-
-/// A table with aligned columns and a last line of totals.
-std::string render_text(const BootImageReport& report);
-json::Value render_json(const BootImageReport& report);
 
 }  // namespace strake::bootimage

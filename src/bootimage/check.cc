@@ -1,11 +1,13 @@
-#include "bootimage/aws_check.h"
+#include "bootimage/check.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "api/kinds.h"
 #include "api/machine_set.h"
 #include "api/node_annotations.h"
+#include "base/text.h"
+#include "bootimage/platform.h"
+#include "stream/os_version.h"
 
 namespace strake::bootimage {
 
@@ -16,18 +18,6 @@ constexpr std::string_view kArchLabelPrefix = "kubernetes.io/arch=";
 
 constexpr std::string_view kOsIdLabel = "machine.openshift.io/os-id";
 constexpr std::string_view kControlPlaneTemplate = "machines_v1beta1_machine_openshift_io";
-constexpr std::string_view kAwsProviderKind = "AWSMachineProviderConfig";
-
-/// The account that publishes the AMIs named in stream metadata.
-constexpr std::string_view kStreamImageOwner = "531415883065";
-constexpr std::string_view kMarketplaceOwner = "679593333241";
-
-/// Why a set is not judged. Rules return it instead of setting fields, so that their order is the order of the calls
-/// below.
-struct Skip {
-  CheckReason code;
-  std::string reason;
-};
 
 bool is_control_plane_set(const kube::Object& set) {
   // Items of a typed list may come without `kind`; the template's shape tells the two kinds apart just as well.
@@ -37,13 +27,6 @@ bool is_control_plane_set(const kube::Object& set) {
 const json::Value* machine_template(const kube::Object& set) {
   return is_control_plane_set(set) ? json::find(set.json(), {"spec", "template", kControlPlaneTemplate})
                                    : json::find(set.json(), {"spec", "template"});
-}
-
-std::string_view trim_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 std::optional<Skip> skip_unless_enrolled(const kube::Object& set, const Enrolment& enrolment,
@@ -108,7 +91,7 @@ std::optional<Skip> find_architecture(const kube::Object& set, const CheckPolicy
   std::string_view rest = *annotation;
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
-    const std::string_view entry = trim_blanks(rest.substr(0, comma));
+    const std::string_view entry = trimmed(rest.substr(0, comma));
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     if (!entry.starts_with(kArchLabelPrefix)) continue;
     const std::string_view value = entry.substr(kArchLabelPrefix.size());
@@ -134,56 +117,33 @@ std::optional<Skip> skip_other_authority(const kube::Object& set) {
                   set.text({"spec", "authoritativeAPI"}), set.text({"status", "authoritativeAPI"}))};
 }
 
-/// Reads current image and region out of the provider spec, or says why there is nothing to compare.
-std::optional<Skip> read_provider_spec(const json::Value* provider_spec, BootImageCheck& check) {
-  const std::string kind = provider_spec == nullptr ? "" : json::find_string(*provider_spec, {"kind"}).value_or("");
-  if (kind != kAwsProviderKind) {
-    return Skip{CheckReason::kNotAws,
-                fmt::format("providerSpec.value is {}, not {}", kind.empty() ? "without a kind" : "of kind " + kind,
-                            kAwsProviderKind)};
-  }
-  check.region = json::find_string(*provider_spec, {"placement", "region"}).value_or("");
-  check.current_id = json::find_string(*provider_spec, {"ami", "id"}).value_or("");
-  if (check.current_id.empty()) {
-    const std::string_view how = json::find(*provider_spec, {"ami", "arn"}) != nullptr       ? "by ARN (ami.arn)"
-                                 : json::find(*provider_spec, {"ami", "filters"}) != nullptr ? "by search (ami.filters)"
-                                                                                             : "nowhere";
-    return Skip{CheckReason::kImageNotById,
-                fmt::format("its image is given {}, not by ami.id; set ami.id by hand once to have it managed", how)};
-  }
-  if (check.region.empty()) {
-    return Skip{CheckReason::kRegionUnknown, "providerSpec.value has no placement.region; set it"};
-  }
-  return std::nullopt;
-}
-
-std::optional<Skip> skip_foreign_image(const BootImageCheck& check, const CheckPolicy& policy) {
-  const auto owner = policy.ami_owners.find(check.current_id);
-  if (owner == policy.ami_owners.end() || owner->second == kStreamImageOwner) return std::nullopt;
-  if (owner->second == kMarketplaceOwner) {
-    return Skip{
-        CheckReason::kForeignImage,
-        fmt::format("{} is a marketplace image, which follows its product and not the stream; update it by hand",
-                    check.current_id)};
-  }
-  return Skip{CheckReason::kForeignImage,
-              fmt::format("{} belongs to account {}: a custom image is not replaced; update it by hand",
-                          check.current_id, owner->second)};
-}
-
-json::Value ami_patch(bool control_plane, std::string_view ami) {
+/// The patch of a set that makes one change to its provider spec.
+json::Value patch_of_set(bool control_plane, json::Value change) {
   json::Value patch = json::Object{};
-  json::Value& value = control_plane
-                           ? json::ensure(patch, {"spec", "template", kControlPlaneTemplate, "spec", "providerSpec",
-                                                  "value", "ami", "id"})
-                           : json::ensure(patch, {"spec", "template", "spec", "providerSpec", "value", "ami", "id"});
-  value = ami;
+  json::Value& value =
+      control_plane ? json::ensure(patch, {"spec", "template", kControlPlaneTemplate, "spec", "providerSpec", "value"})
+                    : json::ensure(patch, {"spec", "template", "spec", "providerSpec", "value"});
+  value = std::move(change);
   return patch;
 }
 
-/// Everything that keeps a set from being compared, in order.
-std::optional<Skip> first_skip(const kube::Object& set, const stream::Stream& stream, const CheckPolicy& policy,
-                               BootImageCheck& check) {
+const json::Value* provider_spec_of(const kube::Object& set) {
+  const json::Value* machine = machine_template(set);
+  return machine == nullptr ? nullptr : json::find(*machine, {"spec", "providerSpec", "value"});
+}
+
+Skip unsupported_platform(std::string_view provider_kind) {
+  std::string known;
+  for (const Platform* platform : platforms()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", platform->provider_kind);
+  }
+  return {CheckReason::kUnsupportedPlatform,
+          fmt::format("providerSpec.value is {}; boot images are managed here for {}; update this one by hand",
+                      provider_kind.empty() ? "without a kind" : fmt::format("of kind {}", provider_kind), known)};
+}
+
+/// Everything that keeps a set of whatever platform from being compared, in order.
+std::optional<Skip> first_skip(const kube::Object& set, const CheckPolicy& policy, std::string& arch) {
   const bool control_plane = is_control_plane_set(set);
   if (auto skip = skip_unless_enrolled(set, control_plane ? policy.control_plane_sets : policy.machine_sets,
                                        control_plane ? "controlplanemachinesets" : "machinesets")) {
@@ -191,20 +151,43 @@ std::optional<Skip> first_skip(const kube::Object& set, const stream::Stream& st
   }
   if (auto skip = skip_if_owned(set)) return skip;
   if (auto skip = skip_other_os(set, policy)) return skip;
-  if (auto skip = find_architecture(set, policy, check.arch)) return skip;
-  if (auto skip = skip_other_authority(set)) return skip;
-  const json::Value* machine = machine_template(set);
-  const json::Value* provider_spec =
-      machine == nullptr ? nullptr : json::find(*machine, {"spec", "providerSpec", "value"});
-  if (auto skip = read_provider_spec(provider_spec, check)) return skip;
+  if (auto skip = find_architecture(set, policy, arch)) return skip;
+  return skip_other_authority(set);
+}
 
-  const Result<stream::CloudImage> desired = stream.aws_image(check.arch, check.region);
-  if (!desired.ok()) {
-    return Skip{CheckReason::kNotPublished, fmt::format("{}; copy a published image to {} and set ami.id by hand",
-                                                        desired.error().message(), check.region)};
+/// The platform's part: fills in what it finds, and `patch` with the change it would make.
+std::optional<Skip> compare_images(const kube::Object& set, const stream::Stream& stream, const CheckPolicy& policy,
+                                   BootImageCheck& check) {
+  const json::Value* provider_spec = provider_spec_of(set);
+  const std::string kind = provider_spec == nullptr ? "" : json::find_string(*provider_spec, {"kind"}).value_or("");
+  const Platform* platform = find_platform(kind);
+  if (platform == nullptr) return unsupported_platform(kind);
+
+  PresentImage present;
+  std::optional<Skip> unreadable = platform->read_present(*provider_spec, present);
+  check.current_image = present.reference;
+  check.region = present.region;
+  if (unreadable) return unreadable;
+
+  WantedImage wanted;
+  if (auto skip = platform->find_wanted(stream, check.arch, present, wanted)) return skip;
+  check.desired_image = wanted.reference;
+  check.desired_release = wanted.release;
+  if (auto skip = platform->refuse_to_replace(present, policy)) return skip;
+  if (present.reference == wanted.reference) {
+    check.state = BootImageState::kCurrent;
+    check.code = CheckReason::kMatchesStream;
+    check.reason = "boots the image of the current release";
+    return std::nullopt;
   }
-  check.desired_id = desired->image;
-  return skip_foreign_image(check, policy);
+  check.state = BootImageState::kBehind;
+  check.code = CheckReason::kDiffersFromStream;
+  check.reason = fmt::format("the current release publishes another image{}{}",
+                             wanted.release.empty() ? "" : fmt::format(", {}", wanted.release),
+                             stream::os_version_note(wanted.release));
+  if (!policy.image_owners.contains(present.reference)) check.reason += platform->unknown_owner_note;
+  check.patch = patch_of_set(is_control_plane_set(set), platform->change(*provider_spec, wanted));
+  return std::nullopt;
 }
 
 Result<Enrolment> enrolment_of(const api::MachineManager& manager) {
@@ -237,7 +220,7 @@ std::string_view to_string(CheckReason reason) {
     case CheckReason::kWindows: return "Windows";
     case CheckReason::kArchitectureUnknown: return "ArchitectureUnknown";
     case CheckReason::kOtherAuthority: return "OtherAuthority";
-    case CheckReason::kNotAws: return "NotAws";
+    case CheckReason::kUnsupportedPlatform: return "UnsupportedPlatform";
     case CheckReason::kImageNotById: return "ImageNotById";
     case CheckReason::kRegionUnknown: return "RegionUnknown";
     case CheckReason::kNotPublished: return "NotPublished";
@@ -274,49 +257,14 @@ BootImageCheck check_machine_set(const kube::Object& machine_set, const stream::
   BootImageCheck check;
   check.key = machine_set.key();
   check.kind = control_plane ? "ControlPlaneMachineSet" : "MachineSet";
-  if (auto skip = first_skip(machine_set, stream, policy, check)) {
+  std::optional<Skip> skip = first_skip(machine_set, policy, check.arch);
+  if (!skip) skip = compare_images(machine_set, stream, policy, check);
+  if (skip) {
     check.state = BootImageState::kSkipped;
     check.code = skip->code;
     check.reason = std::move(skip->reason);
-    return check;
   }
-  if (check.current_id == check.desired_id) {
-    check.state = BootImageState::kCurrent;
-    check.code = CheckReason::kMatchesStream;
-    check.reason = "boots the image of the current release";
-    return check;
-  }
-  check.state = BootImageState::kBehind;
-  check.code = CheckReason::kDiffersFromStream;
-  check.reason = policy.ami_owners.contains(check.current_id)
-                     ? "the current release publishes another image"
-                     : "the current release publishes another image (who owns the present one was not checked)";
-  check.patch = ami_patch(control_plane, check.desired_id);
   return check;
-}
-
-std::size_t BootImageReport::count(BootImageState state) const {
-  return static_cast<std::size_t>(
-      std::count_if(items.begin(), items.end(), [&](const BootImageCheck& item) { return item.state == state; }));
-}
-
-int BootImageReport::exit_code() const {
-  if (count(BootImageState::kBehind) > 0) return 2;
-  const bool absent = std::any_of(items.begin(), items.end(),
-                                  [](const BootImageCheck& item) { return item.code == CheckReason::kNotPublished; });
-  return absent ? 3 : 0;
-}
-
-BootImageReport check_all(std::span<const kube::Object> machine_sets, std::span<const kube::Object> control_plane_sets,
-                          const stream::Stream& stream, const CheckPolicy& policy) {
-  BootImageReport report;
-  for (const std::span<const kube::Object> sets : {control_plane_sets, machine_sets}) {
-    const auto first = static_cast<std::ptrdiff_t>(report.items.size());
-    for (const kube::Object& set : sets) report.items.push_back(check_machine_set(set, stream, policy));
-    std::sort(report.items.begin() + first, report.items.end(),
-              [](const BootImageCheck& a, const BootImageCheck& b) { return a.key < b.key; });
-  }
-  return report;
 }
 
 }  // namespace strake::bootimage

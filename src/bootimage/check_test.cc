@@ -1,12 +1,14 @@
-#include "bootimage/aws_check.h"
+#include "bootimage/check.h"
 
 #include <functional>
 
 #include <gtest/gtest.h>
 
+#include "bootimage/platform.h"
+#include "bootimage/report.h"
 #include "bootimage/sample.h"
 
-namespace strake::bootimage::aws_check_test {
+namespace strake::bootimage::check_test {
 
 stream::Stream test_stream() {
   stream::Stream stream;
@@ -71,13 +73,13 @@ json::Value merged(json::Value target, const json::Value& patch) {
   return target;
 }
 
-TEST(AwsCheck, CurrentAndBehind) {
+TEST(BootImageCheck, CurrentAndBehind) {
   kube::Object set = machine_set();
   BootImageCheck check = check_machine_set(set, test_stream(), {});
   EXPECT_EQ(check.state, BootImageState::kBehind);
   EXPECT_EQ(check.code, CheckReason::kDiffersFromStream);
-  EXPECT_EQ(check.current_id, "ami-old");
-  EXPECT_EQ(check.desired_id, "ami-x-us");
+  EXPECT_EQ(check.current_image, "ami-old");
+  EXPECT_EQ(check.desired_image, "ami-x-us");
   EXPECT_EQ(check.region, "us-east-1");
   EXPECT_EQ(check.arch, "x86_64");
   EXPECT_EQ(check.kind, "MachineSet");
@@ -88,7 +90,7 @@ TEST(AwsCheck, CurrentAndBehind) {
   EXPECT_TRUE(check.patch.is_null());
 }
 
-TEST(AwsCheck, PatchChangesAmiIdAndNothingElse) {
+TEST(BootImageCheck, PatchChangesAmiIdAndNothingElse) {
   const kube::Object set = machine_set();
   const BootImageCheck check = check_machine_set(set, test_stream(), {});
   EXPECT_EQ(json::write(check.patch),
@@ -100,7 +102,7 @@ TEST(AwsCheck, PatchChangesAmiIdAndNothingElse) {
   EXPECT_EQ(json::write_canonical(after), json::write_canonical(set.json()));
 }
 
-TEST(AwsCheck, ControlPlaneSetHasItsOwnPathAndIsOptIn) {
+TEST(BootImageCheck, ControlPlaneSetHasItsOwnPathAndIsOptIn) {
   kube::Object set = control_plane_set();
   EXPECT_EQ(check_machine_set(set, test_stream(), {}).code, CheckReason::kNotEnrolled);
 
@@ -119,7 +121,23 @@ TEST(AwsCheck, ControlPlaneSetHasItsOwnPathAndIsOptIn) {
   EXPECT_EQ(json::write_canonical(after), json::write_canonical(set.json()));
 }
 
-TEST(AwsCheck, ArchitectureAnnotation) {
+TEST(BootImageCheck, EveryPlatformAnswersEveryQuestion) {
+  ASSERT_FALSE(platforms().empty());
+  for (const Platform* platform : platforms()) {
+    EXPECT_EQ(find_platform(platform->provider_kind), platform) << "two platforms of one kind";
+    EXPECT_TRUE(platform->read_present && platform->find_wanted && platform->refuse_to_replace && platform->change)
+        << platform->provider_kind;
+    // Whatever a set holds, it is read or refused; what nobody wrote down is refused.
+    for (const char* text : {"null", "[]", "7", "{}", R"({"ami":[],"placement":"x"})"}) {
+      PresentImage present;
+      const json::Value spec = parse_object(text).json();
+      EXPECT_TRUE(platform->read_present(spec, present).has_value()) << platform->provider_kind << " of " << text;
+    }
+  }
+  EXPECT_EQ(find_platform(""), nullptr);
+}
+
+TEST(BootImageCheck, ArchitectureAnnotation) {
   struct Case {
     const char* name;
     const char* annotation;  // nullptr: absent
@@ -152,7 +170,7 @@ TEST(AwsCheck, ArchitectureAnnotation) {
   }
 }
 
-TEST(AwsCheck, EverySkipSaysWhy) {
+TEST(BootImageCheck, EverySkipSaysWhy) {
   struct Case {
     const char* name;
     std::function<void(kube::Object&, CheckPolicy&)> change;
@@ -182,10 +200,10 @@ TEST(AwsCheck, EverySkipSaysWhy) {
        CheckReason::kOtherAuthority, "status 'Migrating'"},
       {"other platform",
        [](auto& set, auto&) { json::ensure(provider_value(set), {"kind"}) = "GCPMachineProviderSpec"; },
-       CheckReason::kNotAws, "GCPMachineProviderSpec"},
+       CheckReason::kUnsupportedPlatform, "GCPMachineProviderSpec"},
       {"no provider spec",
        [](auto& set, auto&) { json::find(set.json(), {"spec", "template"})->get_object().erase("spec"); },
-       CheckReason::kNotAws, "without a kind"},
+       CheckReason::kUnsupportedPlatform, "without a kind"},
       {"by ARN",
        [](auto& set, auto&) { json::ensure(provider_value(set), {"ami"}) = json::Object{{"arn", "arn:aws:x"}}; },
        CheckReason::kImageNotById, "ami.arn"},
@@ -202,9 +220,9 @@ TEST(AwsCheck, EverySkipSaysWhy) {
       {"region not published",
        [](auto& set, auto&) { json::ensure(provider_value(set), {"placement", "region"}) = "us-gov-west-1"; },
        CheckReason::kNotPublished, "us-gov-west-1"},
-      {"marketplace image", [](auto&, auto& policy) { policy.ami_owners["ami-old"] = "679593333241"; },
+      {"marketplace image", [](auto&, auto& policy) { policy.image_owners["ami-old"] = "679593333241"; },
        CheckReason::kForeignImage, "marketplace"},
-      {"custom image", [](auto&, auto& policy) { policy.ami_owners["ami-old"] = "123456789012"; },
+      {"custom image", [](auto&, auto& policy) { policy.image_owners["ami-old"] = "123456789012"; },
        CheckReason::kForeignImage, "123456789012"},
       {"mode None", [](auto&, auto& policy) { policy.machine_sets.mode = api::SelectionMode::kNone; },
        CheckReason::kNotEnrolled, "mode All"},
@@ -226,14 +244,14 @@ TEST(AwsCheck, EverySkipSaysWhy) {
   }
 }
 
-TEST(AwsCheck, PartialSelectionAndKnownOwnerStillCompare) {
+TEST(BootImageCheck, PartialSelectionAndKnownOwnerStillCompare) {
   CheckPolicy policy;
   policy.machine_sets = {api::SelectionMode::kPartial, *kube::Selector::from_labels({{"fleet", "blue"}})};
-  policy.ami_owners["ami-old"] = "531415883065";
+  policy.image_owners["ami-old"] = "531415883065";
   EXPECT_EQ(check_machine_set(machine_set(), test_stream(), policy).state, BootImageState::kBehind);
 }
 
-TEST(AwsCheck, PolicyOfMachineConfiguration) {
+TEST(BootImageCheck, PolicyOfMachineConfiguration) {
   struct Case {
     const char* name;
     const char* text;
@@ -271,7 +289,7 @@ TEST(AwsCheck, PolicyOfMachineConfiguration) {
       << broken.error().to_string();
 }
 
-TEST(AwsCheck, SamplesAreOneCurrentAndOneBehind) {
+TEST(BootImageCheck, SamplesAreOneCurrentAndOneBehind) {
   const Result<std::vector<kube::Object>> sets = sample_machine_sets(test_stream());
   ASSERT_TRUE(sets.ok()) << sets.error().to_string();
   const BootImageReport report = check_all(*sets, {}, test_stream(), {});
@@ -286,7 +304,7 @@ TEST(AwsCheck, SamplesAreOneCurrentAndOneBehind) {
   EXPECT_FALSE(sample_machine_sets(empty).ok());
 }
 
-TEST(AwsCheck, ReportOrderExitCodeAndRendering) {
+TEST(BootImageCheck, ReportOrderExitCodeAndRendering) {
   kube::Object current = machine_set();
   json::ensure(current.json(), {"metadata", "name"}) = "a";
   json::ensure(provider_value(current), {"ami", "id"}) = "ami-x-us";
@@ -310,7 +328,7 @@ TEST(AwsCheck, ReportOrderExitCodeAndRendering) {
       "machineset/a                     current   x86_64   us-east-1   ami-x-us   ami-x-us   boots the image of the "
       "current release\n"
       "machineset/workers               behind    x86_64   us-east-1   ami-old    ami-x-us   the current release "
-      "publishes another image (who owns the present one was not checked)\n"
+      "publishes another image, 9.8.1 (who owns the present one was not checked)\n"
       "1 current, 1 behind, 1 skipped\n");
 
   const json::Value rendered = render_json(report);
@@ -323,4 +341,4 @@ TEST(AwsCheck, ReportOrderExitCodeAndRendering) {
   EXPECT_EQ(json::find_int(rendered, {"summary", "behind"}), 1);
 }
 
-}  // namespace strake::bootimage::aws_check_test
+}  // namespace strake::bootimage::check_test
