@@ -269,7 +269,7 @@ TEST_F(ConversationTest, ACertificateDoesNotOutliveItselfOnALongConnection) {
   FakeTransport transport;
   Conversation conversation(options_, transport);
   PeerIdentity identity;
-  identity.certificate = PeerCertificate{"admin", {"system:masters"}, std::chrono::sys_seconds(100s), "ab"};
+  identity.certificate = PeerCertificate{"admin", {"system:masters"}, std::chrono::sys_seconds(100s), "ab", "01"};
   conversation.begin("192.0.2.1:6", identity);
   now_ = std::chrono::sys_seconds(100s);
   conversation.on_bytes("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -28,6 +28,7 @@ struct PeerCertificate {
   std::vector<std::string> organizations;
   std::chrono::sys_seconds not_after;
   std::string sha256;
+  std::string serial;  ///< hexadecimal, lower case
 };
 
 struct ServerRequest {

@@ -48,18 +48,6 @@ std::string bio_text(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
-std::vector<std::string> name_entries(const X509_NAME* name, int nid) {
-  std::vector<std::string> values;
-  for (int at = X509_NAME_get_index_by_NID(name, nid, -1); at >= 0; at = X509_NAME_get_index_by_NID(name, nid, at)) {
-    unsigned char* utf8 = nullptr;
-    const int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-    if (size < 0) continue;
-    values.emplace_back(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
-    OPENSSL_free(utf8);
-  }
-  return values;
-}
-
 std::string one_line_name(const X509_NAME* name) {
   const BioHandle bio(BIO_new(BIO_s_mem()));
   if (!bio || X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) < 0) return {};
@@ -109,6 +97,18 @@ Status check_pem_size(std::string_view pem) {
 }
 
 }  // namespace
+
+std::vector<std::string> name_entries(const X509_NAME* name, int nid) {
+  std::vector<std::string> values;
+  for (int at = X509_NAME_get_index_by_NID(name, nid, -1); at >= 0; at = X509_NAME_get_index_by_NID(name, nid, at)) {
+    unsigned char* utf8 = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+    if (size < 0) continue;
+    values.emplace_back(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
+    OPENSSL_free(utf8);
+  }
+  return values;
+}
 
 void free_openssl_certificate(x509_st* certificate) { X509_free(certificate); }
 void free_openssl_key(evp_pkey_st* key) { EVP_PKEY_free(key); }

@@ -99,6 +99,34 @@ Result<Certificate> make_ca(const PrivateKey& key, const CaRequest& request);
 Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const PrivateKey& leaf_key,
                           const LeafRequest& request);
 
+/// A request to be certified (PKCS#10): a public key that the asker proves to own by signing the request with it, and
+/// names that are no more than a wish.
+class CertificateRequest {
+ public:
+  static constexpr std::size_t kMaxBytes = 64 * 1024;
+
+  static Result<CertificateRequest> make(const PrivateKey& key, const std::string& common_name,
+                                         const std::vector<std::string>& organizations);
+  /// kDenied when its signature is not by its own key, kUnsupported for a key that is too weak: it must be RSA of 2048
+  /// to 8192 bits, EC on P-256, P-384 or P-521, or Ed25519.
+  static Result<CertificateRequest> from_pem(std::string_view pem);
+
+  const std::string& common_name() const;
+  const std::vector<std::string>& organizations() const;
+  std::string to_pem() const;
+
+  struct Impl;
+  const Impl& impl() const { return *impl_; }
+  explicit CertificateRequest(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// A certificate for the key of a request; everything else in it comes from `wanted`.
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const CertificateRequest& request,
+                          const LeafRequest& wanted);
+
 enum class CertificatePurpose { kAny, kServer, kClient };
 
 /// Whether a path leads from `leaf` over `intermediates` to one of `roots`, every certificate of it valid at `at`.

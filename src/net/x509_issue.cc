@@ -36,16 +36,6 @@ Status set_serial(X509* certificate, std::string serial) {
   return {};
 }
 
-Status add_name_entry(X509_NAME* name, const char* field, const std::string& value) {
-  if (value.empty()) return error(Code::kInvalidArgument, "the certificate subject has an empty {}", field);
-  if (X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
-                                 static_cast<int>(value.size()), -1, 0) != 1) {
-    return error(Code::kInvalidArgument, "'{}' cannot be the {} of a certificate subject: {}", value, field,
-                 take_openssl_error());
-  }
-  return {};
-}
-
 Status set_validity(X509* certificate, const Validity& validity) {
   if (validity.not_after <= validity.not_before) {
     return error(Code::kInvalidArgument, "the certificate would end before it begins");
@@ -126,12 +116,11 @@ const char* usage_words(const LeafRequest& request) {
   return request.server_auth ? "serverAuth" : "clientAuth";
 }
 
-Result<X509Handle> blank_certificate(const PrivateKey& subject_key, const Validity& validity,
-                                     const std::string& serial) {
+Result<X509Handle> blank_certificate(EVP_PKEY* subject_key, const Validity& validity, const std::string& serial) {
   X509Handle certificate(X509_new());
   constexpr long kVersion3 = 2;
   if (!certificate || X509_set_version(certificate.get(), kVersion3) != 1 ||
-      X509_set_pubkey(certificate.get(), subject_key.impl().handle.get()) != 1) {
+      X509_set_pubkey(certificate.get(), subject_key) != 1) {
     return issue_failed("building a certificate");
   }
   STRAKE_CHECK_OK(set_serial(certificate.get(), serial));
@@ -146,21 +135,8 @@ Result<Certificate> sign_certificate(X509Handle certificate, const PrivateKey& k
   return wrap_certificate(std::move(certificate));
 }
 
-}  // namespace
-
-Result<Certificate> make_ca(const PrivateKey& key, const CaRequest& request) {
-  STRAKE_TRY(X509Handle certificate, blank_certificate(key, request.validity, request.serial));
-  X509* x509 = certificate.get();
-  STRAKE_CHECK_OK(add_name_entry(X509_get_subject_name(x509), "CN", request.common_name));
-  if (X509_set_issuer_name(x509, X509_get_subject_name(x509)) != 1) return issue_failed("naming the issuer");
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_key_usage, "critical,keyCertSign,cRLSign"));
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_subject_key_identifier, "hash"));
-  return sign_certificate(std::move(certificate), key);
-}
-
-Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const PrivateKey& leaf_key,
-                          const LeafRequest& request) {
+Result<Certificate> issue_for_key(const Certificate& ca, const PrivateKey& ca_key, EVP_PKEY* leaf_key,
+                                  const LeafRequest& request) {
   if (!ca.info().is_ca) return error(Code::kInvalidArgument, "'{}' is not a CA certificate", ca.info().common_name);
   STRAKE_CHECK_OK(check_key_matches(ca, ca_key));
   if (!request.server_auth && !request.client_auth) {
@@ -181,6 +157,39 @@ Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const
   STRAKE_CHECK_OK(add_constant_extension(x509, issuer, NID_authority_key_identifier, "keyid:always"));
   STRAKE_CHECK_OK(add_alternative_names(x509, request));
   return sign_certificate(std::move(certificate), ca_key);
+}
+
+}  // namespace
+
+Status add_name_entry(X509_NAME* name, const char* field, const std::string& value) {
+  if (value.empty()) return error(Code::kInvalidArgument, "the certificate subject has an empty {}", field);
+  if (X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+                                 static_cast<int>(value.size()), -1, 0) != 1) {
+    return error(Code::kInvalidArgument, "'{}' cannot be the {} of a certificate subject: {}", value, field,
+                 take_openssl_error());
+  }
+  return {};
+}
+
+Result<Certificate> make_ca(const PrivateKey& key, const CaRequest& request) {
+  STRAKE_TRY(X509Handle certificate, blank_certificate(key.impl().handle.get(), request.validity, request.serial));
+  X509* x509 = certificate.get();
+  STRAKE_CHECK_OK(add_name_entry(X509_get_subject_name(x509), "CN", request.common_name));
+  if (X509_set_issuer_name(x509, X509_get_subject_name(x509)) != 1) return issue_failed("naming the issuer");
+  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
+  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_key_usage, "critical,keyCertSign,cRLSign"));
+  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_subject_key_identifier, "hash"));
+  return sign_certificate(std::move(certificate), key);
+}
+
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const PrivateKey& leaf_key,
+                          const LeafRequest& request) {
+  return issue_for_key(ca, ca_key, leaf_key.impl().handle.get(), request);
+}
+
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const CertificateRequest& request,
+                          const LeafRequest& wanted) {
+  return issue_for_key(ca, ca_key, X509_REQ_get0_pubkey(request.impl().handle.get()), wanted);
 }
 
 }  // namespace strake::net

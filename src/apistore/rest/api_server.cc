@@ -1,5 +1,9 @@
 #include "apistore/rest/api_server.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "apistore/rest/answers.h"
@@ -7,12 +11,30 @@
 #include "base/fd.h"
 #include "kube/kubeconfig.h"
 #include "net/http_server.h"
+#include "pki/kept_identity.h"
 
 namespace strake::apistore::rest {
 
 namespace {
 
 constexpr std::size_t kMaxRequestBytes = 3u << 20;
+constexpr std::chrono::hours kCertificateLifetime{24 * 365};
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+/// Loopback, this host, and what was asked for; addresses that mean "all of them" are no names.
+std::vector<std::string> server_names(const ApiServerOptions& options) {
+  std::vector<std::string> names = {"localhost", "127.0.0.1", "::1", this_host(), options.address};
+  names.insert(names.end(), options.names.begin(), options.names.end());
+  std::erase_if(names, [](const std::string& name) { return name.empty() || name == "0.0.0.0" || name == "::"; });
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
 
 /// Where clients reach a server that listens there.
 std::string client_host(const std::string& address) {
@@ -23,14 +45,42 @@ std::string client_host(const std::string& address) {
 
 }  // namespace
 
+/// Everything the server proves itself with.
+struct ApiServer::Certificates {
+  pki::Authority authority;
+  pki::KeptIdentity server;
+  pki::KeptIdentity admin;
+
+  static Result<Certificates> open(const ApiServerOptions& options, runtime::Runtime& runtime) {
+    Random& random = runtime.random();
+    const auto now = runtime.wall_now();
+    pki::AuthorityOptions authority_options;
+    authority_options.directory = options.state_directory / "pki";
+    STRAKE_TRY(pki::Authority authority, pki::Authority::open(std::move(authority_options), random, now));
+    STRAKE_TRY(pki::KeptIdentity server,
+               pki::KeptIdentity::open(authority, "server", pki::Subject::host("strake", server_names(options)),
+                                       kCertificateLifetime, random, now));
+    STRAKE_TRY(pki::KeptIdentity admin,
+               pki::KeptIdentity::open(authority, "admin", pki::Subject::user("strake:admin", {"strake:admins"}),
+                                       kCertificateLifetime, random, now));
+    return Certificates{std::move(authority), std::move(server), std::move(admin)};
+  }
+
+  /// True when the server's is a new one.
+  Result<bool> renew(runtime::Runtime& runtime) {
+    STRAKE_CHECK_OK(admin.renew(authority, runtime.random(), runtime.wall_now()));
+    return server.renew(authority, runtime.random(), runtime.wall_now());
+  }
+};
+
 struct ApiServer::Impl {
-  Impl(Service& given, ApiServerOptions wanted, Pki certificates)
-      : service(given), options(std::move(wanted)), pki(std::move(certificates)) {}
+  Impl(Service& given, ApiServerOptions wanted, Certificates own)
+      : service(given), options(std::move(wanted)), certificates(std::move(own)) {}
 
   Service& service;
   const ApiServerOptions options;
-  mutable std::mutex pki_mutex;
-  Pki pki;
+  mutable std::mutex certificates_mutex;
+  Certificates certificates;
   std::unique_ptr<Router> router;
   std::optional<net::HttpsServer> server;
   runtime::Task renewal;
@@ -38,22 +88,22 @@ struct ApiServer::Impl {
   void renew_certificates(const std::stop_token& stop) {
     runtime::Runtime& runtime = service.runtime();
     while (runtime.sleep(options.certificate_check, stop).ok()) {
-      PemPair fresh;
+      pki::PemPair fresh;
       {
-        const std::lock_guard lock(pki_mutex);
+        const std::lock_guard lock(certificates_mutex);
         // On failure the old certificate stays in use and the next round tries again: it has a third of its life left.
-        const Result<bool> renewed = pki.renew(runtime.random(), runtime.wall_now());
+        const Result<bool> renewed = certificates.renew(runtime);
         if (!renewed.ok() || !*renewed) continue;
-        fresh = pki.server();
+        fresh = certificates.server.pair();
       }
       static_cast<void>(server->set_certificate(fresh.certificate, fresh.key));
     }
   }
 
-  kube::ClusterAccess access(const PemPair& client, const std::string& url) const {
+  kube::ClusterAccess access(const pki::PemPair& client, const std::string& url) const {
     kube::ClusterAccess access;
     access.server = url;
-    access.ca_pem = pki.ca_pem();
+    access.ca_pem = certificates.authority.trusted_pem();
     access.client_cert_pem = client.certificate;
     access.client_key_pem = client.key;
     return access;
@@ -65,26 +115,23 @@ ApiServer::~ApiServer() { stop(std::chrono::milliseconds(0)); }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerOptions options) {
   runtime::Runtime& runtime = service.runtime();
-  PkiOptions pki_options;
-  pki_options.directory = options.state_directory / "pki";
-  pki_options.server_names = options.names;
-  pki_options.server_names.push_back(options.address);
-  STRAKE_TRY_CONTEXT(Pki pki, Pki::open(std::move(pki_options), runtime.random(), runtime.wall_now()),
+  STRAKE_TRY_CONTEXT(Certificates certificates, Certificates::open(options, runtime),
                      "preparing the API server's certificates");
-  auto impl = std::make_unique<Impl>(service, std::move(options), std::move(pki));
+  auto impl = std::make_unique<Impl>(service, std::move(options), std::move(certificates));
 
   RouterOptions router_options;
   router_options.program_version = impl->options.program_version;
   router_options.token_file = impl->options.state_directory / "tokens.json";
+  router_options.revocation_file = impl->certificates.authority.directory() / "revoked.json";
   router_options.watches = impl->options.watches;
   STRAKE_TRY(impl->router, Router::make(service, std::move(router_options)));
 
   net::ServerOptions server_options;
   server_options.address = impl->options.address;
   server_options.port = impl->options.port;
-  server_options.certificate_pem = impl->pki.server().certificate;
-  server_options.key_pem = impl->pki.server().key;
-  server_options.client_ca_pem = impl->pki.ca_pem();
+  server_options.certificate_pem = impl->certificates.server.pair().certificate;
+  server_options.key_pem = impl->certificates.server.pair().key;
+  server_options.client_ca_pem = impl->certificates.authority.trusted_pem();
   server_options.max_body_bytes = kMaxRequestBytes;
   server_options.handler_threads = impl->options.handler_threads;
   server_options.error_response = plain_status_response;
@@ -107,8 +154,8 @@ std::uint16_t ApiServer::port() const { return impl_->server->port(); }
 std::string ApiServer::url() const { return fmt::format("https://{}:{}", client_host(impl_->options.address), port()); }
 
 kube::ClusterAccess ApiServer::admin_access() const {
-  const std::lock_guard lock(impl_->pki_mutex);
-  return impl_->access(impl_->pki.admin(), url());
+  const std::lock_guard lock(impl_->certificates_mutex);
+  return impl_->access(impl_->certificates.admin.pair(), url());
 }
 
 Result<std::filesystem::path> ApiServer::write_kubeconfig(const std::filesystem::path& path) const {
@@ -120,12 +167,13 @@ Result<std::filesystem::path> ApiServer::write_kubeconfig(const std::filesystem:
 Result<kube::ClusterAccess> ApiServer::issue_client(const std::string& user, const std::vector<std::string>& groups,
                                                     std::chrono::hours lifetime) {
   runtime::Runtime& runtime = impl_->service.runtime();
-  const std::lock_guard lock(impl_->pki_mutex);
-  STRAKE_TRY(const PemPair pair, impl_->pki.issue_client(user, groups, lifetime, runtime.random(), runtime.wall_now()));
+  const std::lock_guard lock(impl_->certificates_mutex);
+  STRAKE_TRY(const pki::PemPair pair, impl_->certificates.authority.issue(pki::Subject::user(user, groups), lifetime,
+                                                                          runtime.random(), runtime.wall_now()));
   return impl_->access(pair, url());
 }
 
-TokenFile& ApiServer::tokens() { return impl_->router->tokens(); }
+pki::TokenFile& ApiServer::tokens() { return impl_->router->tokens(); }
 
 void ApiServer::stop(std::chrono::milliseconds grace) {
   if (!impl_) return;

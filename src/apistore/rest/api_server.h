@@ -1,7 +1,8 @@
 // ApiServer: the embedded API server on its port, with certificates of its own.
 //
-//   STATE/pki      authority, server and administrator (pki.h)
-//   STATE/tokens.json  bearer tokens, hashed (authentication.h)
+//   STATE/pki               authority, server and administrator (pki/authority.h, pki/kept_identity.h)
+//   STATE/pki/revoked.json  certificates that do not count any more (pki/revocations.h)
+//   STATE/tokens.json       bearer tokens, hashed (pki/tokens.h)
 #pragma once
 
 #include <chrono>
@@ -12,13 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "apistore/rest/authentication.h"
-#include "apistore/rest/pki.h"
 #include "apistore/rest/watch_hub.h"
 #include "apistore/service/service.h"
 #include "base/result.h"
 #include "base/runtime.h"
 #include "kube/cluster_access.h"
+#include "pki/tokens.h"
 
 namespace strake::apistore::rest {
 
@@ -50,12 +50,13 @@ class ApiServer {
 
   Result<kube::ClusterAccess> issue_client(const std::string& user, const std::vector<std::string>& groups,
                                            std::chrono::hours lifetime);
-  TokenFile& tokens();
+  pki::TokenFile& tokens();
 
   /// Ends watches, lets running requests finish within `grace`.
   void stop(std::chrono::milliseconds grace = std::chrono::seconds(2));
 
  private:
+  struct Certificates;
   struct Impl;
   explicit ApiServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

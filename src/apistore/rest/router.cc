@@ -71,7 +71,9 @@ Router::Router(Service& service, RouterOptions options, Tables tables)
       discovery_(service.registry(), options.program_version),
       open_api_(service.registry()),
       tokens_(options.token_file),
-      has_tokens_(!options.token_file.empty()),
+      revocations_(options.revocation_file),
+      credentials_{options.token_file.empty() ? nullptr : &tokens_,
+                   options.revocation_file.empty() ? nullptr : &revocations_},
       watches_(service.runtime(), options.watches),
       resources_(service, tables_, watches_) {}
 
@@ -102,7 +104,7 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
                                             Subject& subject) {
   subject.verb = "other";
   if (auto response = health(request)) return response;
-  Result<Identity> identity = authenticate(request, has_tokens_ ? &tokens_ : nullptr, service_.runtime().wall_now());
+  Result<Identity> identity = authenticate(request, credentials_, service_.runtime().wall_now());
   if (!identity.ok()) return error_response(identity.error());
   Result<Caller> caller = acting_caller(identity->caller, request.headers);
   if (!caller.ok()) return error_response(caller.error());

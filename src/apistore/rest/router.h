@@ -24,7 +24,8 @@ namespace strake::apistore::rest {
 
 struct RouterOptions {
   std::string program_version;
-  std::filesystem::path token_file;  ///< empty: no tokens
+  std::filesystem::path token_file;       ///< empty: no tokens
+  std::filesystem::path revocation_file;  ///< empty: no certificate is revoked
   WatchHubOptions watches;
 };
 
@@ -35,7 +36,7 @@ class Router {
 
   void handle(const net::ServerRequest& request, const net::Responder& responder);
 
-  TokenFile& tokens() { return tokens_; }
+  pki::TokenFile& tokens() { return tokens_; }
   /// Ends watches and answers "not ready" from now on.
   void stop();
 
@@ -58,8 +59,9 @@ class Router {
   const Tables tables_;
   const Discovery discovery_;
   const OpenApi open_api_;
-  TokenFile tokens_;
-  const bool has_tokens_;
+  pki::TokenFile tokens_;
+  pki::Revocations revocations_;
+  const Credentials credentials_;
   WatchHub watches_;
   ResourceHandler resources_;
   net::Registry counters_;

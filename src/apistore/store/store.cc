@@ -37,7 +37,13 @@ Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptio
     if (failed) return error(Code::kIo, "creating {}: {}", directory.string(), failed.message());
     // Secrets live in here.
     if (created) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failed);
-    STRAKE_TRY(store->directory_lock_, DirectoryLock::acquire(directory));
+    auto lock = FileLock::acquire(directory / "lock");
+    if (!lock.ok() && lock.error().reason() == "Locked") {
+      return error(Code::kDenied, "{} is {}: stop it first, or choose another directory", directory.string(),
+                   lock.error().message())
+          .with_reason("Locked");
+    }
+    STRAKE_TRY(store->directory_lock_, std::move(lock));
     const std::filesystem::path file = directory / "state.db";
     STRAKE_TRY(store->writer_, open_database(file, store->options_.max_bytes));
     STRAKE_CHECK_OK(write_meta(*store->writer_, "clean", 0).context("opening {}", file.string()));

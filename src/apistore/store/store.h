@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "apistore/store/directory_lock.h"
 #include "apistore/store/event_log.h"
 #include "apistore/store/recent_rows.h"
 #include "apistore/store/store_types.h"
+#include "base/file_lock.h"
 #include "base/result.h"
 #include "base/runtime.h"
 
@@ -141,7 +141,7 @@ class Store {
 
   runtime::Runtime& runtime_;
   const StoreOptions options_;
-  DirectoryLock directory_lock_;                ///< before the connections: given up when they are closed
+  FileLock directory_lock_;                     ///< before the connections: given up when they are closed
   std::unique_ptr<sqlite::Connection> writer_;  ///< used by the leader only
   std::unique_ptr<StoreReaders> readers_;
   std::unique_ptr<EventLog> events_;

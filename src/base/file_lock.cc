@@ -1,4 +1,4 @@
-#include "apistore/store/directory_lock.h"
+#include "base/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-namespace strake::apistore {
+namespace strake {
 
 namespace {
 
@@ -21,19 +21,16 @@ std::string lock_holder(int file) {
 
 }  // namespace
 
-Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "lock";
+Result<FileLock> FileLock::acquire(const std::filesystem::path& path) {
   STRAKE_TRY(Fd file, open_file(path, O_RDWR | O_CREAT, 0600));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return errno_error(errno, fmt::format("locking {}", path.string()));
-    return error(Code::kDenied, "{} is in use by {}: stop it first, or choose another directory", directory.string(),
-                 lock_holder(file.get()))
-        .with_reason("Locked");
+    return error(Code::kDenied, "in use by {}", lock_holder(file.get())).with_reason("Locked");
   }
   // The number is for people and for the message above; the lock itself is the kernel's.
   if (ftruncate(file.get(), 0) != 0) return errno_error(errno, fmt::format("truncating {}", path.string()));
   STRAKE_CHECK_OK(write_all(file.get(), fmt::format("{}\n", getpid())).context("writing {}", path.string()));
-  return DirectoryLock(std::move(file));
+  return FileLock(std::move(file));
 }
 
-}  // namespace strake::apistore
+}  // namespace strake

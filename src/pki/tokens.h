@@ -1,0 +1,72 @@
+// Bearer tokens: hashed in a file, with an owner, an end and a use they are bound to. Whoever reads the file cannot log
+// in with it.
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "pki/authority.h"
+#include "pki/private_files.h"
+
+namespace strake::pki {
+
+/// Takes the same time wherever the texts differ.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+/// What a token is for. One for something else does not exist there.
+inline constexpr std::string_view kApiPurpose = "api";
+
+/// Where a token is presented, and what it is bound to.
+struct TokenUse {
+  std::string purpose = std::string(kApiPurpose);
+  std::string node;  ///< "": not bound to one; a bound token counts for its node only
+};
+
+struct TokenOwner {
+  std::string user;
+  std::vector<std::string> groups;
+  std::optional<WallTime> expires;
+  TokenUse bound = {};
+};
+
+/// FILE, mode 0600: {"tokens": [{"id", "sha256", "user", "groups", "expires", "purpose", "node"}]}. It may be changed
+/// by another process at any time.
+class TokenFile {
+ public:
+  explicit TokenFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+  struct Issued {
+    std::string id;      ///< names the token in `revoke`; no secret
+    std::string secret;  ///< shown once, kept nowhere
+  };
+  /// Expired tokens are dropped from the file on the way.
+  Result<Issued> issue(Random& random, const TokenOwner& owner, WallTime now);
+  /// kNotFound when there is no such token.
+  Status revoke(const std::string& id);
+
+  /// nullopt when nobody owns it, not any more, or not for this use. The time this takes says nothing about the tokens
+  /// in the file.
+  Result<std::optional<TokenOwner>> owner_of(std::string_view secret, const TokenUse& use, WallTime now);
+
+ private:
+  struct Entry {
+    std::string id;
+    std::string sha256;
+    TokenOwner owner;
+  };
+  Status read_if_changed();
+  Status write();
+
+  const std::filesystem::path path_;
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+  std::optional<FileVersion> version_;
+};
+
+}  // namespace strake::pki
