@@ -4,27 +4,36 @@ namespace strake::apistore {
 
 namespace {
 
-Result<kube::Object> parsed_object(std::string_view text) {
+Result<kube::Object> parsed_object(Service& service, std::string_view text) {
   auto value = json::parse(text);
-  if (!value.ok()) return Error(Code::kCorrupt, value.error().message()).context("reading a stored object");
-  return kube::Object(*std::move(value));
+  if (value.ok()) return kube::Object(*std::move(value));
+  const Error damaged = error(Code::kCorrupt, "a stored object cannot be read: {}", value.error().message())
+                            .with_reason(std::string(kStorageDamaged));
+  service.note_failure(damaged);
+  return damaged;
+}
+
+/// An answer on its way to the caller: that the store is damaged is not for the caller alone.
+template <typename T>
+Result<T> noted_by(Service& service, Result<T> answer) {
+  if (!answer.ok()) service.note_failure(answer.error());
+  return answer;
 }
 
 class InProcessStream final : public kube::WatchStream {
  public:
-  InProcessStream(runtime::Runtime& runtime, std::unique_ptr<Watch> watch)
-      : runtime_(runtime), watch_(std::move(watch)) {}
+  InProcessStream(Service& service, std::unique_ptr<Watch> watch) : service_(service), watch_(std::move(watch)) {}
 
   Result<std::optional<kube::WatchEvent>> next(const kube::Call& call) override {
-    runtime_.yield("watch next");
+    service_.runtime().yield("watch next");
     STRAKE_TRY(const std::optional<ServiceEvent> event, watch_->next(call));
     if (!event) return std::optional<kube::WatchEvent>();
-    STRAKE_TRY(kube::Object object, parsed_object(*event->text));
+    STRAKE_TRY(kube::Object object, parsed_object(service_, *event->text));
     return std::optional<kube::WatchEvent>(kube::WatchEvent{event->type, std::move(object)});
   }
 
  private:
-  runtime::Runtime& runtime_;
+  Service& service_;
   std::unique_ptr<Watch> watch_;
 };
 
@@ -43,7 +52,7 @@ Result<kube::Object> InProcessApi::get(const kube::Resource& resource, const kub
                                        const kube::Call& call) {
   STRAKE_CHECK_OK(enter("get", resource, call));
   Request one = request();
-  STRAKE_TRY(ObjectAnswer answer, service_.get(one, resource, key));
+  STRAKE_TRY(ObjectAnswer answer, noted_by(service_, service_.get(one, resource, key)));
   return kube::Object(std::move(answer.object));
 }
 
@@ -51,11 +60,11 @@ Result<kube::ListPage> InProcessApi::list(const kube::Resource& resource, const 
                                           const kube::ListOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("list", resource, call));
   Request one = request();
-  STRAKE_TRY(ListAnswer answer, service_.list(one, resource, ns, options));
+  STRAKE_TRY(ListAnswer answer, noted_by(service_, service_.list(one, resource, ns, options)));
   kube::ListPage page;
   page.items.reserve(answer.items.size());
   for (const std::string& text : answer.items) {
-    STRAKE_TRY(kube::Object object, parsed_object(text));
+    STRAKE_TRY(kube::Object object, parsed_object(service_, text));
     page.items.push_back(std::move(object));
   }
   page.resource_version = std::move(answer.resource_version);
@@ -75,14 +84,14 @@ Result<std::unique_ptr<kube::WatchStream>> InProcessApi::watch(const kube::Resou
   query.bookmarks = options.bookmarks;
   query.timeout = options.timeout;
   STRAKE_TRY(auto watch, service_.watch(one, resource, ns, query));
-  return std::unique_ptr<kube::WatchStream>(std::make_unique<InProcessStream>(service_.runtime(), std::move(watch)));
+  return std::unique_ptr<kube::WatchStream>(std::make_unique<InProcessStream>(service_, std::move(watch)));
 }
 
 Result<kube::Object> InProcessApi::create(const kube::Resource& resource, const kube::Object& object,
                                           const kube::WriteOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("create", resource, call));
   Request one = request();
-  STRAKE_TRY(ObjectAnswer answer, service_.create(one, resource, "", object.json(), options));
+  STRAKE_TRY(ObjectAnswer answer, noted_by(service_, service_.create(one, resource, "", object.json(), options)));
   return kube::Object(std::move(answer.object));
 }
 
@@ -90,7 +99,8 @@ Result<kube::Object> InProcessApi::update(const kube::Resource& resource, const 
                                           const kube::WriteOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("update", resource, call));
   Request one = request();
-  STRAKE_TRY(ObjectAnswer answer, service_.update(one, resource, object.key(), object.json(), options));
+  STRAKE_TRY(ObjectAnswer answer,
+             noted_by(service_, service_.update(one, resource, object.key(), object.json(), options)));
   return kube::Object(std::move(answer.object));
 }
 
@@ -99,7 +109,7 @@ Result<kube::Object> InProcessApi::patch(const kube::Resource& resource, const k
                                          const kube::WriteOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("patch", resource, call));
   Request one = request();
-  STRAKE_TRY(ObjectAnswer answer, service_.patch(one, resource, key, type, patch, options));
+  STRAKE_TRY(ObjectAnswer answer, noted_by(service_, service_.patch(one, resource, key, type, patch, options)));
   return kube::Object(std::move(answer.object));
 }
 
@@ -107,8 +117,8 @@ Result<kube::Object> InProcessApi::remove(const kube::Resource& resource, const 
                                           const kube::DeleteOptions& options, const kube::Call& call) {
   STRAKE_CHECK_OK(enter("delete", resource, call));
   Request one = request();
-  STRAKE_TRY(const DeleteAnswer answer, service_.remove(one, resource, key, options));
-  return parsed_object(answer.text);
+  STRAKE_TRY(const DeleteAnswer answer, noted_by(service_, service_.remove(one, resource, key, options)));
+  return parsed_object(service_, answer.text);
 }
 
 Status InProcessApi::remove_collection(const kube::Resource& resource, const std::string& ns,
@@ -116,7 +126,8 @@ Status InProcessApi::remove_collection(const kube::Resource& resource, const std
                                        const kube::Call& call) {
   STRAKE_CHECK_OK(enter("deletecollection", resource, call));
   Request one = request();
-  STRAKE_TRY(const ListAnswer removed, service_.remove_collection(one, resource, ns, which, options));
+  STRAKE_TRY(const ListAnswer removed,
+             noted_by(service_, service_.remove_collection(one, resource, ns, which, options)));
   static_cast<void>(removed);
   return {};
 }

@@ -93,10 +93,13 @@ struct ApiServer::Impl {
         const std::lock_guard lock(certificates_mutex);
         // On failure the old certificate stays in use and the next round tries again: it has a third of its life left.
         const Result<bool> renewed = certificates.renew(runtime);
+        if (!renewed.ok()) service.report("certificate renewal", renewed.error());
         if (!renewed.ok() || !*renewed) continue;
         fresh = certificates.server.pair();
       }
-      static_cast<void>(server->set_certificate(fresh.certificate, fresh.key));
+      if (const Status used = server->set_certificate(fresh.certificate, fresh.key); !used.ok()) {
+        service.report("certificate renewal", used.error());
+      }
     }
   }
 

@@ -36,7 +36,8 @@ std::string list_text(std::string_view kind, std::string_view api_version, const
 Result<json::Value> stored_json(const std::string& text) {
   auto object = json::parse(text);
   if (object.ok()) return object;
-  return error(Code::kCorrupt, "a stored object cannot be read: {}", object.error().to_string());
+  return error(Code::kCorrupt, "a stored object cannot be read: {}", object.error().to_string())
+      .with_reason(std::string(kStorageDamaged));
 }
 
 }  // namespace
@@ -77,6 +78,7 @@ std::optional<net::Response> ResourceHandler::serve(const Identity& identity, co
   };
   Result<std::optional<net::Response>> result = served();
   if (result.ok() && !*result) return std::nullopt;
+  if (!result.ok()) service_.note_failure(result.error());
   net::Response response = result.ok() ? **std::move(result) : error_response(result.error(), call.request.details);
   add_warnings(response.headers, call.request.warnings);
   return response;

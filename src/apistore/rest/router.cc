@@ -140,6 +140,7 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
 
 Status Router::check_ready() {
   if (stopping_) return error(Code::kUnavailable, "the server is stopping");
+  STRAKE_CHECK_OK(service_.store().health().check_writable());
   STRAKE_TRY(const auto row, service_.store().get({kube::core::kNamespace.qualified_name(), "", "default"}));
   if (!row) return error(Code::kUnavailable, "the namespace default does not exist");
   return {};
@@ -152,8 +153,19 @@ std::optional<net::Response> Router::health(const net::ServerRequest& request) {
   if (name != "livez" && name != "readyz" && name != "healthz") return std::nullopt;
   if (!is_read_method(request)) return method_not_allowed({"GET"});
   if (name != "livez") {
-    // Anybody may ask: what is wrong exactly is told to those who can see it elsewhere.
-    if (!check_ready().ok()) return text_response(503, name + " check failed\n");
+    if (const Status ready = check_ready(); !ready.ok()) {
+      // Anybody may ask; names of files and the like are for administrators.
+      std::string text = name + " check failed\n";
+      if (request.target.query.get("verbose")) {
+        const Result<Identity> identity = authenticate(request, credentials_, service_.runtime().wall_now());
+        const bool told = identity.ok() && identity->caller.is_admin();
+        text = fmt::format("[-]{} failed: {}\n{}", stopping_ ? "running" : "store",
+                           told ? ready.error().to_string() : "ask as an administrator for the reason", text);
+      }
+      return text_response(503, std::move(text));
+    }
+    if (request.target.query.get("verbose"))
+      return text_response(200, "[+]running ok\n[+]store ok\n" + name + " check passed\n");
   }
   return text_response(200, "ok");
 }
@@ -189,16 +201,11 @@ Result<net::Response> Router::metrics(const Caller& caller) {
   counters_.gauge("strake_apistore_revision", "The newest resourceVersion.")
       .set(static_cast<double>(service_.store().revision()));
   counters_.gauge("strake_apiserver_watches", "Open watches.").set(static_cast<double>(watches_.open_watches()));
-  const std::filesystem::path& directory = service_.options().store.directory;
-  if (!directory.empty()) {
-    std::error_code failure;
-    std::uintmax_t bytes = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
-      if (!entry.is_regular_file(failure) || !entry.path().filename().string().starts_with("state.db")) continue;
-      const std::uintmax_t size = entry.file_size(failure);
-      if (!failure) bytes += size;
-    }
-    counters_.gauge("strake_apistore_bytes", "Size of the database files.").set(static_cast<double>(bytes));
+  counters_.gauge("strake_apistore_damaged", "1 when the database is damaged and nothing is written any more.")
+      .set(service_.store().health().damage() ? 1 : 0);
+  if (!service_.options().store.directory.empty()) {
+    counters_.gauge("strake_apistore_bytes", "Size of the database files.")
+        .set(static_cast<double>(service_.store().file_bytes()));
   }
   return text_response(200, counters_.text(), net::kMetricsContentType);
 }

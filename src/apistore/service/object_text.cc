@@ -1,5 +1,7 @@
 #include "apistore/service/object_text.h"
 
+#include "apistore/store/store_health.h"
+
 namespace strake::apistore {
 
 namespace {
@@ -36,9 +38,12 @@ RevisionedText encode_object(const json::Value& object, std::string_view api_ver
   return text;
 }
 
-std::string in_api_version(std::string text, std::string_view api_version) {
-  STRAKE_INVARIANT(std::string_view(text).starts_with(kTextStart));
+Result<std::string> in_api_version(std::string text, std::string_view api_version) {
   const std::size_t end = text.find('"', kTextStart.size());
+  if (!std::string_view(text).starts_with(kTextStart) || end == std::string::npos) {
+    return error(Code::kCorrupt, "a stored object does not begin with its apiVersion")
+        .with_reason(std::string(kStorageDamaged));
+  }
   if (std::string_view(text).substr(kTextStart.size(), end - kTextStart.size()) == api_version) return text;
   return text.replace(kTextStart.size(), end - kTextStart.size(), api_version);
 }
@@ -46,7 +51,9 @@ std::string in_api_version(std::string text, std::string_view api_version) {
 Result<json::Value> parse_stored(std::string_view text, const StoreKey& key) {
   auto parsed = json::parse(text);
   if (parsed.ok()) return parsed;
-  return Error(Code::kCorrupt, parsed.error().message()).context("reading the stored " + key.to_string());
+  return Error(Code::kCorrupt, parsed.error().message())
+      .with_reason(std::string(kStorageDamaged))
+      .context("reading the stored " + key.to_string());
 }
 
 }  // namespace strake::apistore

@@ -55,12 +55,21 @@ Result<std::unique_ptr<Service>> Service::open(runtime::Runtime& runtime, std::s
                                                ServiceOptions options) {
   std::unique_ptr<Service> service(new Service(runtime, std::move(registry), std::move(options)));
   STRAKE_TRY(service->store_, Store::open(runtime, service->options_.store));
+  service->store_->health().on_damage([self = service.get()](const StoreDamage& damage) {
+    if (!self->options_.on_problem) return;
+    self->options_.on_problem({"store", Error(Code::kCorrupt, damage.to_string()), damage});
+  });
   STRAKE_CHECK_OK(service->ensure_namespaces());
   return service;
 }
 
 void Service::start() {
   if (!tasks_) tasks_ = std::make_unique<ServiceTasks>(*this);
+}
+
+void Service::report(const std::string& part, const Error& error) {
+  store_->health().note(error);
+  if (options_.on_problem) options_.on_problem({part, error, std::nullopt});
 }
 
 void Service::stop() { tasks_.reset(); }
@@ -157,7 +166,8 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
       STRAKE_TRY(const bool matches, selection.matches_text(row.text));
       query.after = {row.ns, row.name};
       if (!matches) continue;
-      answer.items.push_back(in_api_version(std::move(row.text), api_version));
+      STRAKE_TRY(std::string text, in_api_version(std::move(row.text), api_version));
+      answer.items.push_back(std::move(text));
       if (options.limit == 0 || answer.items.size() < options.limit) continue;
       if (more || i + 1 < page.rows.size())
         answer.continue_token = ContinueToken{page.revision, row.ns, row.name}.encode();
@@ -222,12 +232,13 @@ Result<std::optional<Row>> Service::commit(const Mutation& mutation) {
   return written;
 }
 
-ObjectAnswer Service::answer(const Target& target, json::Value object, Row written) const {
+Result<ObjectAnswer> Service::answer(const Target& target, json::Value object, Row written) const {
   const std::string api_version = target.kind->api_version(*target.version);
   json::Object& root = object.get_object();
   root["apiVersion"] = api_version;
   root["metadata"].get_object()["resourceVersion"] = std::to_string(written.revision);
-  return {in_api_version(std::move(written.text), api_version), std::move(object)};
+  STRAKE_TRY(std::string text, in_api_version(std::move(written.text), api_version));
+  return ObjectAnswer{std::move(text), std::move(object)};
 }
 
 }  // namespace strake::apistore

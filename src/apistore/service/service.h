@@ -20,6 +20,7 @@
 #include "apistore/rules/authorization.h"
 #include "apistore/rules/write_rules.h"
 #include "apistore/schema/registry.h"
+#include "apistore/service/problem.h"
 #include "apistore/service/watch.h"
 #include "apistore/store/store.h"
 #include "base/result.h"
@@ -48,6 +49,11 @@ struct ServiceOptions {
   /// Pods bound to a node wait, once deleted, for somebody to delete them with grace period 0 (a kubelet does). Off:
   /// they go at once.
   bool graceful_pod_deletion = false;
+  /// How long after the start, and how often, the whole database file is read and checked. At once when something
+  /// looks damaged, and soon after the start when the file is too large to be checked then.
+  runtime::Duration check_interval = std::chrono::hours(6);
+  /// Told everything that fails without an answer to fail. May be empty.
+  ProblemHook on_problem;
 };
 
 /// An object as it now is. For a dry run: as it would be, without a new resourceVersion.
@@ -104,6 +110,11 @@ class Service {
   /// kExhausted with reason TooManyRequests while a PodDisruptionBudget forbids it.
   Status evict(Request& request, const kube::ObjectKey& pod, const kube::DeleteOptions& options);
 
+  /// Of a task that works for the service: told to the hook of the options. Damage of the store is noted as such.
+  void report(const std::string& part, const Error& error);
+  /// Whether an error met while answering means that the store is damaged: notes it. Others are the caller's only.
+  void note_failure(const Error& error) { store_->health().note(error); }
+
   const Registry& registry() const { return *registry_; }
   Store& store() { return *store_; }
   runtime::Runtime& runtime() { return runtime_; }
@@ -137,7 +148,7 @@ class Service {
   static Status apply(Txn& txn, const Mutation& mutation, Row& written);
   /// nullopt: the object changed meanwhile.
   Result<std::optional<Row>> commit(const Mutation& mutation);
-  ObjectAnswer answer(const Target& target, json::Value object, Row written) const;
+  Result<ObjectAnswer> answer(const Target& target, json::Value object, Row written) const;
 
   Result<std::pair<StoreKey, Revision>> open_namespace(Request& request, const Target& target, const std::string& ns,
                                                        const std::string& name);

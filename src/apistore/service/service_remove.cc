@@ -107,13 +107,15 @@ Result<DeleteAnswer> Service::remove(Request& request, const kube::Resource& res
     STRAKE_TRY(Row row, existing(request, at, store_key));
     STRAKE_TRY(const json::Value object, parse_stored(row.text, store_key));
     STRAKE_TRY(const std::optional<Mutation> mutation, plan_removal(request, at, row, object, options));
-    if (!mutation) return DeleteAnswer{in_api_version(std::move(row.text), api_version), row.uid, false};
-    if (options.dry_run)
-      return DeleteAnswer{in_api_version(std::move(row.text), api_version), row.uid, mutation->removes};
-    STRAKE_TRY(std::optional<Row> written, commit(*mutation));
-    if (!written) continue;
-    std::string& text = mutation->removes ? row.text : written->text;
-    return DeleteAnswer{in_api_version(std::move(text), api_version), row.uid, mutation->removes};
+    const bool removes = mutation && mutation->removes;
+    std::string text = std::move(row.text);
+    if (mutation && !options.dry_run) {
+      STRAKE_TRY(std::optional<Row> written, commit(*mutation));
+      if (!written) continue;
+      if (!removes) text = std::move(written->text);
+    }
+    STRAKE_TRY(text, in_api_version(std::move(text), api_version));
+    return DeleteAnswer{std::move(text), row.uid, removes};
   }
   return modified_meanwhile(at.kind->subject(key.name), request.details);
 }
@@ -146,7 +148,8 @@ Result<ListAnswer> Service::remove_collection(Request& request, const kube::Reso
       if (!mutation.ok() && mutation.error().code() == Code::kDenied) continue;
       if (!mutation.ok()) return std::move(mutation).error();
       if (*mutation) mutations.push_back(**std::move(mutation));
-      answer.items.push_back(in_api_version(std::move(row.text), api_version));
+      STRAKE_TRY(std::string text, in_api_version(std::move(row.text), api_version));
+      answer.items.push_back(std::move(text));
     }
     if (options.dry_run || mutations.empty()) continue;
 

@@ -21,8 +21,11 @@ class ServiceTasks {
  private:
   void spawn(const std::string& name, std::function<Status(std::stop_token)> body);
   Status sweep(std::stop_token stop);
+  Status check(const std::stop_token& stop);
+  Status check_objects(const std::stop_token& stop);
 
   Service& service_;
+  runtime::TimePoint next_check_;  ///< of the whole file; used by its task only
   std::vector<runtime::Task> tasks_;
 };
 

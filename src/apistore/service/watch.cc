@@ -108,8 +108,9 @@ Result<bool> Watch::fill_initial() {
                                                    .at = revision_}));
     for (Row& row : page.rows) {
       STRAKE_TRY(const bool matches, selection_.matches_text(row.text));
-      if (matches)
-        waiting_.push_back(text_event(kube::WatchType::kAdded, in_api_version(std::move(row.text), api_version_)));
+      if (!matches) continue;
+      STRAKE_TRY(std::string text, in_api_version(std::move(row.text), api_version_));
+      waiting_.push_back(text_event(kube::WatchType::kAdded, std::move(text)));
     }
     initial_more_ = page.more;
     if (page.more) initial_after_ = {page.rows.back().ns, page.rows.back().name};
@@ -119,19 +120,24 @@ Result<bool> Watch::fill_initial() {
   return false;
 }
 
-ServiceEvent Watch::shared_text(kube::WatchType type, const StoreEventPtr& event) const {
+Result<ServiceEvent> Watch::shared_text(kube::WatchType type, const StoreEventPtr& event) const {
   if (&start_.version == &start_.kind.storage())
-    return {type, std::shared_ptr<const std::string>(event, &event->object)};
-  return text_event(type, in_api_version(event->object, api_version_));
+    return ServiceEvent{type, std::shared_ptr<const std::string>(event, &event->object)};
+  STRAKE_TRY(std::string text, in_api_version(event->object, api_version_));
+  return text_event(type, std::move(text));
 }
 
 Result<std::optional<ServiceEvent>> Watch::seen_through_selectors(const StoreEventPtr& event) const {
   using kube::WatchType;
+  const auto shown = [&](WatchType type) -> Result<std::optional<ServiceEvent>> {
+    STRAKE_TRY(ServiceEvent text, shared_text(type, event));
+    return std::optional(std::move(text));
+  };
   if (selection_.everything()) {
     switch (event->type) {
-      case ChangeType::kCreated: return shared_text(WatchType::kAdded, event);
-      case ChangeType::kUpdated: return shared_text(WatchType::kModified, event);
-      case ChangeType::kDeleted: return shared_text(WatchType::kDeleted, event);
+      case ChangeType::kCreated: return shown(WatchType::kAdded);
+      case ChangeType::kUpdated: return shown(WatchType::kModified);
+      case ChangeType::kDeleted: return shown(WatchType::kDeleted);
     }
   }
   bool was = false;
@@ -144,9 +150,9 @@ Result<std::optional<ServiceEvent>> Watch::seen_through_selectors(const StoreEve
     STRAKE_TRY(const json::Value* const object, event->parsed_object());
     is = selection_.matches(*object);
   }
-  if (is) return shared_text(was ? WatchType::kModified : WatchType::kAdded, event);
+  if (is) return shown(was ? WatchType::kModified : WatchType::kAdded);
   if (!was) return std::optional<ServiceEvent>();
-  if (event->type == ChangeType::kDeleted) return shared_text(WatchType::kDeleted, event);
+  if (event->type == ChangeType::kDeleted) return shown(WatchType::kDeleted);
   // It left the selection: to this watcher it is gone, as it was, at the revision that took it away.
   STRAKE_TRY(const json::Value* const last, event->parsed_previous());
   return text_event(WatchType::kDeleted, encode_object(*last, api_version_).with(event->revision));

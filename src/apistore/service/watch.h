@@ -65,7 +65,7 @@ class Watch {
   Result<bool> fill_initial();
   Result<std::optional<ServiceEvent>> seen_through_selectors(const StoreEventPtr& event) const;
   ServiceEvent bookmark(Revision revision, bool ends_initial);
-  ServiceEvent shared_text(kube::WatchType type, const StoreEventPtr& event) const;
+  Result<ServiceEvent> shared_text(kube::WatchType type, const StoreEventPtr& event) const;
 
   const Start start_;
   const Selection selection_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 
@@ -30,7 +31,8 @@ constexpr std::array kMigrations = {
     "INSERT INTO meta VALUES('revision', 1), ('compacted', 1), ('clean', 1);",
 };
 
-constexpr const char* kLeftAsItIs = "left as it is; restore the directory from a backup, or move it away to begin anew";
+constexpr std::string_view kLeftAsItIs =
+    "left as it is; restore the directory from a backup, or move it away to begin anew";
 
 Status check_header(const std::filesystem::path& path) {
   auto bytes = [&]() -> Result<std::string> {
@@ -69,7 +71,7 @@ Status check_header(const std::filesystem::path& path) {
   return {};
 }
 
-/// Refuses what is not ours or is newer than we are, and after an unclean stop what SQLite finds inconsistent.
+/// Refuses what is not ours or is newer than we are, and what SQLite finds inconsistent.
 Status check_contents(sqlite::Connection& connection, const std::filesystem::path& path) {
   STRAKE_TRY(const std::int64_t tables, connection.query_integer("SELECT count(*) FROM sqlite_master"));
   STRAKE_TRY(const std::int64_t version, connection.query_integer("PRAGMA user_version"));
@@ -85,11 +87,26 @@ Status check_contents(sqlite::Connection& connection, const std::filesystem::pat
                  path.string(), version, newest);
   }
   STRAKE_TRY(const std::int64_t clean, read_meta(connection, "clean"));
-  if (clean == 1) return {};
+  std::error_code failed;
+  const std::uint64_t bytes = std::filesystem::file_size(path, failed);
+  if (clean == 1 && !failed && bytes > kCheckedAtStartBytes) return {};
   STRAKE_TRY(const std::string verdict, connection.query_text("PRAGMA quick_check(1)"));
-  if (verdict != "ok") return error(Code::kCorrupt, "the database is damaged ({})", verdict);
+  if (verdict != "ok") return error(Code::kCorrupt, "the database is damaged ({})", one_line(verdict));
   return {};
 }
+
+}  // namespace
+
+std::string one_line(std::string_view verdict) {
+  // "*** in database main ***" says nothing where there is one database.
+  constexpr std::string_view kPreamble = "*** in database main ***\n";
+  if (verdict.starts_with(kPreamble)) verdict.remove_prefix(kPreamble.size());
+  std::string line(verdict);
+  std::replace(line.begin(), line.end(), '\n', ';');
+  return line;
+}
+
+namespace {
 
 Status migrate(sqlite::Connection& connection) {
   STRAKE_TRY(std::int64_t version, connection.query_integer("PRAGMA user_version"));
@@ -120,21 +137,12 @@ constexpr const char* kConnectionSettings =
 constexpr const char* kReaderSettings =
     "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048;";
 
-}  // namespace
-
-std::span<const char* const> database_migrations() { return kMigrations; }
-
-Result<std::unique_ptr<sqlite::Connection>> open_database(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  std::error_code failed;
-  if (std::filesystem::exists(path, failed)) STRAKE_CHECK_OK(check_header(path));
+Result<std::unique_ptr<sqlite::Connection>> open_checked(const std::filesystem::path& path, std::uint64_t max_bytes) {
   STRAKE_TRY(auto connection, sqlite::Connection::open(path, sqlite::Mode::kReadWriteCreate));
   // Until the file is trusted, closing must not fold a log into it.
   connection->keep_log_on_close(true);
   STRAKE_CHECK_OK(connection->execute(fmt::format("{} PRAGMA page_size={};", kConnectionSettings, kPageBytes)));
-  if (Status checked = check_contents(*connection, path); !checked.ok()) {
-    if (checked.error().code() != Code::kCorrupt) return std::move(checked).error();
-    return error(Code::kCorrupt, "{}: {}; {}", path.string(), checked.error().message(), kLeftAsItIs);
-  }
+  STRAKE_CHECK_OK(check_contents(*connection, path));
   STRAKE_CHECK_OK(
       connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=2000;"
                           "PRAGMA journal_size_limit=67108864;"));
@@ -142,6 +150,21 @@ Result<std::unique_ptr<sqlite::Connection>> open_database(const std::filesystem:
   STRAKE_CHECK_OK(set_size_limit(*connection, max_bytes));
   connection->keep_log_on_close(false);
   return connection;
+}
+
+}  // namespace
+
+std::span<const char* const> database_migrations() { return kMigrations; }
+
+Result<std::unique_ptr<sqlite::Connection>> open_database(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  std::error_code failed;
+  if (std::filesystem::exists(path, failed)) STRAKE_CHECK_OK(check_header(path));
+  auto opened = open_checked(path, max_bytes);
+  // Whatever SQLite stumbles over, in whatever step.
+  if (!opened.ok() && opened.error().code() == Code::kCorrupt) {
+    return error(Code::kCorrupt, "{}: {}; {}", path.string(), opened.error().message(), kLeftAsItIs);
+  }
+  return opened;
 }
 
 Result<std::unique_ptr<sqlite::Connection>> open_memory_database(std::uint64_t max_bytes) {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "apistore/store/store_health.h"
+
 namespace strake::apistore::sqlite {
 
 namespace {
@@ -22,6 +24,7 @@ Code code_of_sqlite(int result) {
     case SQLITE_READONLY: return Code::kDenied;
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN: return Code::kIo;
+    case SQLITE_INTERRUPT: return Code::kCancelled;
     default: return Code::kInternal;
   }
 }
@@ -32,8 +35,16 @@ Error sqlite_error(sqlite3* connection, int result) {
   const bool is_latest = connection != nullptr && (sqlite3_extended_errcode(connection) & 0xff) == (result & 0xff);
   std::string text = is_latest ? sqlite3_errmsg(connection) : sqlite3_errstr(result);
   Error failure(code_of_sqlite(result), fmt::format("SQLite: {} ({})", text, result));
-  if ((result & 0xff) != SQLITE_FULL) return failure;
-  return std::move(failure).with_reason("StorageFull");
+  switch (result & 0xff) {
+    case SQLITE_FULL: return std::move(failure).with_reason("StorageFull");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return std::move(failure).with_reason(std::string(kStorageDamaged));
+    case SQLITE_IOERR:
+      // Of these only a lack of memory says nothing about the file.
+      if (result == SQLITE_IOERR_NOMEM) return failure;
+      return std::move(failure).with_reason(std::string(kStorageDamaged));
+    default: return failure;
+  }
 }
 
 }  // namespace
@@ -160,6 +171,20 @@ Result<std::string> Connection::query_text(const std::string& sql) {
   if (!row) return error(Code::kCorrupt, "no answer to '{}'", sql);
   return std::string(query.text(0));
 }
+
+Status Connection::query_texts(const std::string& sql, std::vector<std::string>& texts) {
+  sqlite3_stmt* handle = nullptr;
+  const int result = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &handle, nullptr);
+  if (result != SQLITE_OK) return sqlite_error(handle_, result);
+  Statement query(handle_, handle);
+  while (true) {
+    STRAKE_TRY(const bool row, query.step());
+    if (!row) return {};
+    texts.emplace_back(query.text(0));
+  }
+}
+
+void Connection::interrupt() { sqlite3_interrupt(handle_); }
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -69,6 +70,10 @@ class Connection {
   /// The first column of the first row, as a number or text.
   Result<std::int64_t> query_integer(const std::string& sql);
   Result<std::string> query_text(const std::string& sql);
+  /// The first column of every row; of a query that fails, of the rows before.
+  Status query_texts(const std::string& sql, std::vector<std::string>& texts);
+  /// What runs on this connection ends with kCancelled. The one call that another task may make.
+  void interrupt();
 
   bool in_transaction() const;
   /// While set, closing leaves the write-ahead log where it is instead of folding it into the database.

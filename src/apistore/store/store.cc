@@ -10,6 +10,8 @@ namespace strake::apistore {
 
 namespace {
 
+constexpr const char* kDatabaseFile = "state.db";
+constexpr int kMaxVerdicts = 10;  // more of them tell nobody more
 constexpr std::size_t kMaxBatch = 128;
 constexpr Revision kCompactionStep = 500;  // revisions a transaction, so that writers are held up for a moment only
 
@@ -23,7 +25,10 @@ struct Store::Pending {
 };
 
 Store::Store(runtime::Runtime& runtime, StoreOptions options)
-    : runtime_(runtime), options_(std::move(options)), recent_(options_.recent_bytes) {}
+    : runtime_(runtime),
+      options_(std::move(options)),
+      health_(options_.directory / kDatabaseFile),
+      recent_(options_.recent_bytes) {}
 
 Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptions options) {
   std::unique_ptr<Store> store(new Store(runtime, std::move(options)));
@@ -44,7 +49,7 @@ Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptio
           .with_reason("Locked");
     }
     STRAKE_TRY(store->directory_lock_, std::move(lock));
-    const std::filesystem::path file = directory / "state.db";
+    const std::filesystem::path file = directory / kDatabaseFile;
     STRAKE_TRY(store->writer_, open_database(file, store->options_.max_bytes));
     STRAKE_CHECK_OK(write_meta(*store->writer_, "clean", 0).context("opening {}", file.string()));
     store->readers_ =
@@ -62,11 +67,17 @@ Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptio
 
 Store::~Store() {
   if (events_ == nullptr) return;  // never opened
+  // What is damaged is left as it is, for whoever tries to save something.
+  if (health_.damage()) {
+    writer_->keep_log_on_close(true);
+    return;
+  }
   // A stop whose last write fails is not a clean one: the next start checks the file.
   static_cast<void>(write_meta(*writer_, "clean", 1));
 }
 
 Status Store::write(const Function& function) {
+  STRAKE_CHECK_OK(health_.check_writable());
   Pending own;
   own.function = &function;
   std::vector<std::function<void()>> callbacks;
@@ -87,6 +98,7 @@ Status Store::write(const Function& function) {
     }
   }
   for (const auto& callback : callbacks) callback();
+  if (!own.status.ok()) health_.note(own.status.error());
   return std::move(own.status);
 }
 
@@ -159,6 +171,45 @@ Status Store::run_transaction(const std::vector<Pending*>& batch, Txn& txn) {
   return writer_->run("COMMIT");
 }
 
+Status Store::read(const std::function<Status(sqlite::Connection&)>& use) {
+  Status done = readers_->read(use);
+  if (!done.ok()) health_.note(done.error());
+  return done;
+}
+
+std::uint64_t Store::file_bytes() const {
+  std::uint64_t bytes = 0;
+  if (options_.directory.empty()) return bytes;
+  for (const char* const extension : {"", "-wal", "-shm"}) {
+    std::error_code absent;
+    const std::uintmax_t size =
+        std::filesystem::file_size(options_.directory / (std::string(kDatabaseFile) + extension), absent);
+    if (!absent) bytes += size;
+  }
+  return bytes;
+}
+
+Status Store::check_file(const std::stop_token& stop) {
+  if (options_.directory.empty()) return {};
+  // A connection of its own: the readers are few, and this takes long.
+  STRAKE_TRY(const auto connection, open_database_reader(options_.directory / kDatabaseFile));
+  const std::stop_callback on_stop(stop, [&] { connection->interrupt(); });
+  if (stop.stop_requested()) return runtime::wake_error(runtime::Wake::kCancelled, "a check of the database");
+  std::vector<std::string> verdicts;
+  const Status ended = connection->query_texts(fmt::format("PRAGMA integrity_check({})", kMaxVerdicts), verdicts);
+  if (verdicts == std::vector<std::string>{"ok"}) return ended;
+  // A check that names pages may itself stumble over them in the end.
+  std::string all;
+  for (const std::string& verdict : verdicts) all += (all.empty() ? "" : "; ") + one_line(verdict);
+  if (!all.empty()) {
+    health_.note_verdict(all);
+  } else if (!ended.ok()) {
+    health_.note(ended.error());
+    return ended;
+  }
+  return {};
+}
+
 Result<std::optional<Row>> Store::get(const StoreKey& key) {
   const RecentRows::Lookup recent = recent_.find(key);
   if (recent.row) return std::optional<Row>(*recent.row);
@@ -167,7 +218,7 @@ Result<std::optional<Row>> Store::get(const StoreKey& key) {
     STRAKE_TRY(row, read_row(connection, key));
     return {};
   };
-  STRAKE_CHECK_OK(readers_->read(use));
+  STRAKE_CHECK_OK(read(use));
   if (row) recent_.learn(key, *row, recent.moment);
   return row;
 }
@@ -178,7 +229,7 @@ Result<ListResult> Store::list(const ListQuery& query) {
     STRAKE_TRY(result, read_list(connection, query));
     return {};
   };
-  STRAKE_CHECK_OK(readers_->read(use));
+  STRAKE_CHECK_OK(read(use));
   return result;
 }
 
@@ -198,7 +249,7 @@ Result<std::int64_t> Store::count(const std::string& resource, const std::string
     select->reset();
     return {};
   };
-  STRAKE_CHECK_OK(readers_->read(use));
+  STRAKE_CHECK_OK(read(use));
   return number;
 }
 
@@ -208,7 +259,7 @@ Result<std::unique_ptr<Subscription>> Store::subscribe(SubscribeOptions options)
     STRAKE_TRY(now, read_meta(connection, "revision"));
     return {};
   };
-  STRAKE_CHECK_OK(readers_->read(use));
+  STRAKE_CHECK_OK(read(use));
   const Revision oldest = compacted();
   if (options.after < oldest) return expired_revision(options.after, oldest);
   if (options.after > now) {
@@ -226,7 +277,7 @@ Result<HistoryChunk> Store::read_history(const std::string& resource, const std:
     STRAKE_TRY(chunk, read_history_chunk(connection, resource, ns, after, limit));
     return {};
   };
-  STRAKE_CHECK_OK(readers_->read(use));
+  STRAKE_CHECK_OK(read(use));
   return chunk;
 }
 

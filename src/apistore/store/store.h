@@ -23,6 +23,7 @@
 
 #include "apistore/store/event_log.h"
 #include "apistore/store/recent_rows.h"
+#include "apistore/store/store_health.h"
 #include "apistore/store/store_types.h"
 #include "base/file_lock.h"
 #include "base/result.h"
@@ -124,6 +125,15 @@ class Store {
   /// To be called now and then: remembers when each revision was new, and drops history that is old enough.
   Status compact();
 
+  /// What is known about the file. Every error of it met by a call here is in there.
+  StoreHealth& health() { return health_; }
+  /// Reads the whole file, which takes a while; what is wrong is in health() afterwards. Others go on meanwhile. The
+  /// error is of the check itself; kCancelled when stopped. In memory there is nothing to check.
+  Status check_file(const std::stop_token& stop);
+
+  /// Of the database with its log; 0 in memory.
+  std::uint64_t file_bytes() const;
+
   /// Ends the waits of all subscribers, so that their tasks can be joined before destruction.
   void close() { events_->close(); }
   StoreStats stats() const;
@@ -138,6 +148,7 @@ class Store {
   Result<HistoryChunk> read_history(const std::string& resource, const std::string& ns, Revision after,
                                     std::size_t limit);
   Status compact_to(Revision target);
+  Status read(const std::function<Status(sqlite::Connection&)>& use);
 
   runtime::Runtime& runtime_;
   const StoreOptions options_;
@@ -145,6 +156,7 @@ class Store {
   std::unique_ptr<sqlite::Connection> writer_;  ///< used by the leader only
   std::unique_ptr<StoreReaders> readers_;
   std::unique_ptr<EventLog> events_;
+  StoreHealth health_;
   RecentRows recent_;
 
   mutable std::mutex mutex_;
