@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -23,7 +25,11 @@ import (
 var roots = []any{
 	core.ConfigMap{}, core.Event{}, core.Namespace{}, core.Node{}, core.Pod{}, core.Secret{},
 	coordination.Lease{}, policy.PodDisruptionBudget{}, policy.Eviction{}, meta.DeleteOptions{},
+	authentication.SelfSubjectReview{}, authorization.SelfSubjectAccessReview{}, authorization.SelfSubjectRulesReview{},
 }
+
+// Lists inside maps have no notation. Only the server writes these, and this server never does.
+var unused = reflect.TypeOf(map[string]authentication.ExtraValue{})
 
 // Structs that are a single value in JSON.
 var values = map[reflect.Type]string{
@@ -41,6 +47,8 @@ const header = `# The fields of Kubernetes 1.34's own types, written by tools/ku
 #   NAME! may be absent, and zero or empty is something else. NAME= is never absent, only zero or empty. For all other
 #   fields zero or empty is the same as absent, and is not shown.
 #   NUMBER ^ TYPE has no name: its members are members of the type it is in.
+#   TYPE by KEY is a list that a strategic merge patch merges, elements told apart by KEY; TYPE as set one of plain
+#   values, kept as a set; TYPE as whole an object that is replaced.
 `
 
 const lineWidth = 120
@@ -79,6 +87,22 @@ func typeName(t reflect.Type, queue *[]reflect.Type) string {
 	panic(fmt.Sprintf("%v has no notation", t))
 }
 
+// How a strategic merge patch treats the field; "" for the default.
+func mergeRule(field reflect.StructField) string {
+	key := field.Tag.Get("patchMergeKey")
+	for _, strategy := range strings.Split(field.Tag.Get("patchStrategy"), ",") {
+		switch {
+		case strategy == "merge" && key != "":
+			return " by " + key
+		case strategy == "merge":
+			return " as set"
+		case strategy == "replace":
+			return " as whole"
+		}
+	}
+	return ""
+}
+
 func describe(t reflect.Type, queue *[]reflect.Type) string {
 	line := t.Name() + ":"
 	text := ""
@@ -91,6 +115,9 @@ func describe(t reflect.Type, queue *[]reflect.Type) string {
 			}
 			continue
 		}
+		if field.Type == unused {
+			continue
+		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if strings.Contains(options, "inline") {
 			name = "^"
@@ -101,8 +128,8 @@ func describe(t reflect.Type, queue *[]reflect.Type) string {
 		} else if field.Type.Kind() == reflect.Struct || !strings.Contains(options, "omitempty") {
 			name += "=" // Go writes a struct whether it is empty or not
 		}
-		item := fmt.Sprintf(" %s %s %s", strings.Split(tag, ",")[1], name, typeName(field.Type, queue))
-		if i < t.NumField()-1 {
+		item := fmt.Sprintf(" %s %s %s%s", strings.Split(tag, ",")[1], name, typeName(field.Type, queue), mergeRule(field))
+		if i < t.NumField()-1 && t.Field(i+1).Type != unused {
 			item += ","
 		}
 		if len(line)+len(item) > lineWidth {

@@ -1,8 +1,8 @@
 // Kubernetes strategic merge patch: a merge patch in which some lists are merged element by element.
 //
 // Which lists, and by which key, is a property of the kind (patchStrategy and patchMergeKey of the published Kubernetes
-// types). Everything else is as in a JSON merge patch: objects merge, null deletes, other lists are replaced.
-// Directives inside a patch:
+// types), given by the caller. Everything else is as in a JSON merge patch: objects merge, null deletes, other lists
+// are replaced. Directives inside a patch:
 //
 //   $patch: replace | delete              in an object: use only this object, or empty it
 //                                         in an element of a merged list: replace the list, or delete that element
@@ -13,8 +13,8 @@
 // As in kube-apiserver `$patch: merge` is refused: merging is what happens without a directive.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "codec/json.h"
@@ -29,17 +29,14 @@ enum class MergeRule {
 };
 
 struct MergeField {
-  std::string_view path;  ///< from the root of the object: "spec.containers[].env"
+  std::string path;  ///< from the root of the object: "spec.containers[].env"
   MergeRule rule;
-  std::string_view key = {};
+  std::string key = {};
 };
 
 struct MergeSchema {
-  std::span<const MergeField> fields;
+  std::vector<MergeField> fields;
 };
-
-/// The schema of a built-in kind; nullptr when strategic merge is not supported for it (custom resources never are).
-const MergeSchema* merge_schema_for(std::string_view api_version, std::string_view kind);
 
 /// Applies the patch. Both must be objects. Errors name the field.
 Result<Value> apply_strategic_merge(Value original, const Value& patch, const MergeSchema& schema);

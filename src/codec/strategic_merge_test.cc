@@ -5,6 +5,7 @@
 #include <string>
 
 #include "codec/json_patch.h"
+#include "codec/testing/merge_schemas.h"
 
 namespace strake::json::strategic_merge_test {
 
@@ -21,10 +22,8 @@ struct MergeCase {
   const char* result;  ///< JSON, or "error: " and a part of the message
 };
 
-void expect_merge(std::string_view api_version, std::string_view kind, const MergeCase& c) {
-  const MergeSchema* schema = merge_schema_for(api_version, kind);
-  ASSERT_NE(schema, nullptr) << kind;
-  const auto result = apply_strategic_merge(object_from(c.original), object_from(c.patch), *schema);
+void expect_merge(const MergeSchema& schema, const MergeCase& c) {
+  const auto result = apply_strategic_merge(object_from(c.original), object_from(c.patch), schema);
   const std::string_view expected = c.result;
   if (expected.starts_with("error: ")) {
     ASSERT_FALSE(result.ok()) << c.name << ": got " << write(*result);
@@ -57,7 +56,7 @@ TEST(StrategicMerge, ObjectsMergeAndOtherListsAreReplaced) {
        R"({"spec.podCIDRs":["b"]})"},
       {"empty patch", R"({"a":1})", "{}", R"({"a":1})"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Node", c);
+  for (const MergeCase& c : cases) expect_merge(testing::node_merge_schema(), c);
 }
 
 TEST(StrategicMerge, ListsMergeByKey) {
@@ -90,7 +89,7 @@ TEST(StrategicMerge, ListsMergeByKey) {
       {"element is no plain value", R"({"spec":{"podCIDRs":["a"]}})", R"({"spec":{"podCIDRs":[{"a":1}]}})",
        "error: spec.podCIDRs: an element must be a plain value, not object"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Node", c);
+  for (const MergeCase& c : cases) expect_merge(testing::node_merge_schema(), c);
 }
 
 TEST(StrategicMerge, PodTables) {
@@ -135,7 +134,7 @@ TEST(StrategicMerge, PodTables) {
             "initContainers":[{"name":"i","env":[{"name":"B"},{"name":"A"}]}],
             "ephemeralContainers":[{"name":"e","env":[{"name":"B"},{"name":"A"}]}]}})"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Pod", c);
+  for (const MergeCase& c : cases) expect_merge(testing::pod_merge_schema(), c);
 }
 
 TEST(StrategicMerge, PatchDirective) {
@@ -180,7 +179,7 @@ TEST(StrategicMerge, PatchDirective) {
        R"({"spec":{"containers":[{"name":"a","env":[{"value":"1"}]}]}})",
        "error: spec.containers[\"a\"].env: an element has no \"name\""},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Pod", c);
+  for (const MergeCase& c : cases) expect_merge(testing::pod_merge_schema(), c);
 }
 
 TEST(StrategicMerge, DeleteFromPrimitiveList) {
@@ -207,7 +206,7 @@ TEST(StrategicMerge, DeleteFromPrimitiveList) {
       {"not for a list", R"({"spec":{"podCIDR":"a"}})", R"({"spec":{"$deleteFromPrimitiveList/podCIDR":["a"]}})",
        "error: this is no list"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Node", c);
+  for (const MergeCase& c : cases) expect_merge(testing::node_merge_schema(), c);
 }
 
 TEST(StrategicMerge, SetElementOrder) {
@@ -242,7 +241,7 @@ TEST(StrategicMerge, SetElementOrder) {
       {"not for an atomic list", R"({"spec":{"tolerations":[{"key":"a"}]}})",
        R"({"spec":{"$setElementOrder/tolerations":[{"key":"a"}]}})", "error: this list is replaced as a whole"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Pod", c);
+  for (const MergeCase& c : cases) expect_merge(testing::pod_merge_schema(), c);
 }
 
 TEST(StrategicMerge, RetainKeys) {
@@ -264,28 +263,18 @@ TEST(StrategicMerge, RetainKeys) {
       {"not names", R"({"spec":{"volumes":[{"name":"v"}]}})",
        R"({"spec":{"volumes":[{"$retainKeys":[1],"name":"v"}]}})", "error: $retainKeys must be a list"},
   };
-  for (const MergeCase& c : cases) expect_merge("v1", "Pod", c);
+  for (const MergeCase& c : cases) expect_merge(testing::pod_merge_schema(), c);
 }
 
 TEST(StrategicMerge, SelectorOfADisruptionBudgetIsReplaced) {
-  expect_merge("policy/v1", "PodDisruptionBudget",
+  expect_merge(testing::disruption_budget_merge_schema(),
                {"selector", R"({"spec":{"selector":{"matchLabels":{"a":"1"}},"minAvailable":1}})",
                 R"({"spec":{"selector":{"matchLabels":{"b":"2"},"matchExpressions":null}}})",
                 R"({"spec":{"selector":{"matchLabels":{"b":"2"}},"minAvailable":1}})"});
 }
 
-TEST(StrategicMerge, OnlyBuiltInKinds) {
-  for (const char* kind : {"Node", "Pod", "Secret", "ConfigMap", "Event", "Namespace"}) {
-    EXPECT_NE(merge_schema_for("v1", kind), nullptr) << kind;
-  }
-  EXPECT_NE(merge_schema_for("coordination.k8s.io/v1", "Lease"), nullptr);
-  EXPECT_EQ(merge_schema_for("machineconfiguration.openshift.io/v1", "MachineConfig"), nullptr);
-  EXPECT_EQ(merge_schema_for("v2", "Pod"), nullptr);
-  EXPECT_EQ(merge_schema_for("", ""), nullptr);
-}
-
 TEST(StrategicMerge, NeedsObjects) {
-  const MergeSchema& schema = *merge_schema_for("v1", "Pod");
+  const MergeSchema schema = testing::pod_merge_schema();
   EXPECT_FALSE(apply_strategic_merge(object_from("[]"), object_from("{}"), schema).ok());
   EXPECT_FALSE(apply_strategic_merge(object_from("{}"), object_from("null"), schema).ok());
 }

@@ -82,7 +82,9 @@ class TypesReader {
       if (name.ends_with('=')) field.presence = FieldPresence::kAlways;
       if (field.presence != FieldPresence::kWhenNotZero) name.remove_suffix(1);
       if (name != "^") field.name = std::string(name);
-      STRAKE_CHECK_OK(set_type(field, item).context("{} field {}", type.name, number));
+      const std::string_view type_text = take_until(item, ' ');
+      STRAKE_CHECK_OK(set_type(field, type_text).context("{} field {}", type.name, number));
+      STRAKE_CHECK_OK(set_merge_rule(field, item).context("{} field {}", type.name, number));
       type.fields.push_back(std::move(field));
     }
     return {};
@@ -104,9 +106,36 @@ class TypesReader {
     return {};
   }
 
+  static Status set_merge_rule(MessageField& field, std::string_view text) {
+    if (text.empty()) return {};
+    const std::string_view word = take_until(text, ' ');
+    if (word == "by" && !text.empty() && field.shape == FieldShape::kList && field.message != nullptr) {
+      field.merge_rule = json::MergeRule::kMergeByKey;
+      field.merge_key = std::string(text);
+    } else if (word == "as" && text == "set" && field.shape == FieldShape::kList) {
+      field.merge_rule = json::MergeRule::kMergeValues;
+    } else if (word == "as" && text == "whole" && field.shape == FieldShape::kSingle) {
+      field.merge_rule = json::MergeRule::kReplaceObject;
+    } else {
+      return error(Code::kInvalidArgument, "'{} {}' is no rule for its merging", word, text);
+    }
+    return {};
+  }
+
   Types types_;
   std::map<std::string, MessageType*, std::less<>> by_name_;
 };
+
+/// Lists that are replaced hide what is in them: a patch never looks inside.
+void collect_merge_fields(const MessageType& type, const std::string& prefix, json::MergeSchema& schema) {
+  for (const MessageField& field : type.fields) {
+    const std::string path = field.name.empty() ? prefix : prefix + (prefix.empty() ? "" : ".") + field.name;
+    if (field.merge_rule) schema.fields.push_back({path, *field.merge_rule, field.merge_key});
+    if (field.message == nullptr) continue;
+    if (field.merge_rule == json::MergeRule::kMergeByKey) collect_merge_fields(*field.message, path + "[]", schema);
+    if (field.shape == FieldShape::kSingle && !field.merge_rule) collect_merge_fields(*field.message, path, schema);
+  }
+}
 
 /// The name of a field's type in Go, as its decoder shows it.
 std::string go_type(const MessageField& field, FieldShape shape) {
@@ -341,6 +370,12 @@ const KubernetesTypes& KubernetesTypes::standard() {
 const MessageType* KubernetesTypes::find(std::string_view name) const {
   const auto found = std::find_if(types_.begin(), types_.end(), [&](const auto& type) { return type->name == name; });
   return found == types_.end() ? nullptr : found->get();
+}
+
+json::MergeSchema merge_schema_of(const MessageType& type) {
+  json::MergeSchema schema;
+  collect_merge_fields(type, "", schema);
+  return schema;
 }
 
 bool is_zero_value(const json::Value& value) {

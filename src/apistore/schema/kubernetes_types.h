@@ -1,19 +1,21 @@
 // The types of Kubernetes' own kinds: which fields they have, with their names in JSON and their numbers in protobuf.
 //
 // kubernetes_types.txt is the one definition, made from the Go types that clients are made of and compiled in.
-// Two things read it: the decoder of protobuf bodies (rest/protobuf_body.h), and `shape_as`, which does to an object
-// what decoding it into the Go type and writing it again does in kube-apiserver. The schemas in builtin/ are too short
-// for that: they name the fields Strake reads.
+// Three things read it: the decoder of protobuf bodies (rest/protobuf_body.h); strategic merge patches; and `shape_as`,
+// which does to an object what decoding it into the Go type and writing it again does in kube-apiserver. The schemas in
+// builtin/ are too short for that: they name the fields Strake reads.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "codec/json.h"
+#include "codec/strategic_merge.h"
 
 namespace strake::apistore {
 
@@ -47,7 +49,9 @@ struct MessageField {
   FieldType type = FieldType::kString;
   FieldShape shape = FieldShape::kSingle;
   FieldPresence presence = FieldPresence::kWhenNotZero;
-  const MessageType* message = nullptr;  ///< of kMessage
+  const MessageType* message = nullptr;            ///< of kMessage
+  std::optional<json::MergeRule> merge_rule = {};  ///< how a strategic merge patch treats it, when not as others
+  std::string merge_key = {};                      ///< of kMergeByKey
 };
 
 struct MessageType {
@@ -72,6 +76,9 @@ class KubernetesTypes {
  private:
   std::vector<std::unique_ptr<MessageType>> types_;  // fields point to them
 };
+
+/// What a strategic merge patch has to know about objects of this type.
+json::MergeSchema merge_schema_of(const MessageType& type);
 
 /// Zero, empty or null: what a field that nobody set has.
 bool is_zero_value(const json::Value& value);

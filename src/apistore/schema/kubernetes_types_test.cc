@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <tuple>
+
 #include "apistore/schema/registry.h"
+#include "codec/testing/merge_schemas.h"
 
 namespace strake::apistore::kubernetes_types_test {
 
@@ -85,6 +89,35 @@ INSTANTIATE_TEST_SUITE_P(
                     "status":{}})",
                 {"spec.containers[0].imge"}}),
     [](const auto& test) { return std::string(test.param.name); });
+
+using MergeRow = std::tuple<std::string, json::MergeRule, std::string>;
+
+std::set<MergeRow> merge_rows(const json::MergeSchema& schema) {
+  std::set<MergeRow> rows;
+  for (const json::MergeField& field : schema.fields) rows.emplace(field.path, field.rule, field.key);
+  return rows;
+}
+
+/// What the tests of the algorithm assume about these kinds is what the Go types say.
+TEST(MergeSchemas, AreThoseOfTheTypes) {
+  const auto of = [](const char* kind) { return merge_rows(merge_schema_of(*KubernetesTypes::standard().find(kind))); };
+  EXPECT_EQ(of("Pod"), merge_rows(json::testing::pod_merge_schema()));
+  EXPECT_EQ(of("Node"), merge_rows(json::testing::node_merge_schema()));
+  EXPECT_EQ(of("PodDisruptionBudget"), merge_rows(json::testing::disruption_budget_merge_schema()));
+  using enum json::MergeRule;
+  const std::set<MergeRow> metadata = {{"metadata.ownerReferences", kMergeByKey, "uid"},
+                                       {"metadata.finalizers", kMergeValues, ""}};
+  for (const char* kind : {"ConfigMap", "Secret", "Event", "Lease"}) EXPECT_EQ(of(kind), metadata) << kind;
+}
+
+TEST(MergeSchemas, WrongRulesAreNamed) {
+  for (const char* text : {"A: 1 x string by name", "A: 1 x []string by name", "A: 1 x string as set",
+                           "A: 1 x []string as whole", "A: 1 x []string as is", "A: 1 x []string by"}) {
+    const auto parsed = KubernetesTypes::parse(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_NE(parsed.error().to_string().find("line 1"), std::string::npos) << parsed.error().to_string();
+  }
+}
 
 TEST(ShapeAs, AnotherTypeIsRefusedInTheWordsOfGo) {
   const auto said = [](const char* kind, const char* sent) {

@@ -63,6 +63,7 @@ Result<Kind> kind_of(const json::Value& crd, bool builtin) {
   STRAKE_TRY(kind.group, needed_text(crd, {"spec", "group"}));
   STRAKE_TRY(kind.kind, needed_text(crd, {"spec", "names", "kind"}));
   if (builtin) kind.fields = KubernetesTypes::standard().find(kind.kind);
+  if (kind.fields != nullptr) kind.merge_schema = merge_schema_of(*kind.fields);
   STRAKE_TRY(kind.plural, needed_text(crd, {"spec", "names", "plural"}));
   STRAKE_TRY(const std::string scope, needed_text(crd, {"spec", "scope"}));
   if (scope != "Namespaced" && scope != "Cluster") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,8 @@ struct Kind {
   bool namespaced = false;
   bool builtin = false;                 ///< a kind of Kubernetes itself: the rules of its own type apply
   const MessageType* fields = nullptr;  ///< of a kind of Kubernetes itself: all it has, the schemas name only some
-  std::string table;                    ///< annotation strake.dev/table: a hand-made table, "" for the printer columns
+  std::optional<json::MergeSchema> merge_schema;  ///< of the same kinds: no others take strategic merge patches
+  std::string table;  ///< annotation strake.dev/table: a hand-made table, "" for the printer columns
   std::vector<KindVersion> versions;
   json::Value definition;  ///< the whole CustomResourceDefinition
 

@@ -34,8 +34,8 @@ constexpr std::string_view kAllPatches =
     "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
 
 Result<json::Value> patched(const json::Value& current, kube::PatchType type, const json::Value& patch,
-                            const Kind& kind, const std::string& api_version) {
-  const json::MergeSchema* strategic = kind.builtin ? json::merge_schema_for(api_version, kind.kind) : nullptr;
+                            const Kind& kind) {
+  const bool strategic = kind.merge_schema.has_value();
   Result<json::Value> result = error(Code::kInternal, "no patch was applied");
   switch (type) {
     case kube::PatchType::kJson:
@@ -47,11 +47,11 @@ Result<json::Value> patched(const json::Value& current, kube::PatchType type, co
       result = json::apply_merge_patch(current, patch);
       break;
     case kube::PatchType::kStrategic:
-      if (strategic == nullptr) return unsupported_patch(kJsonAndMerge);
+      if (!strategic) return unsupported_patch(kJsonAndMerge);
       if (!patch.is_object()) return wrong_patch(patch, "", kGoMap);
-      result = json::apply_strategic_merge(current, patch, *strategic);
+      result = json::apply_strategic_merge(current, patch, *kind.merge_schema);
       break;
-    case kube::PatchType::kApply: return unsupported_patch(strategic == nullptr ? kJsonAndMerge : kAllPatches);
+    case kube::PatchType::kApply: return unsupported_patch(strategic ? kAllPatches : kJsonAndMerge);
   }
   if (result.ok()) return result;
   // A failed `test` is no conflict of versions: a client that reads again and repeats it fails again.
@@ -180,9 +180,8 @@ Result<ObjectAnswer> Service::update(Request& request, const kube::Resource& res
 Result<ObjectAnswer> Service::patch(Request& request, const kube::Resource& resource, const kube::ObjectKey& key,
                                     kube::PatchType type, const json::Value& patch, const kube::WriteOptions& options) {
   STRAKE_TRY(const Target at, target(resource));
-  const std::string api_version = at.kind->api_version(*at.version);
   return modify(request, at, key, "patch", options, UpdateSource::kPatch,
-                [&](const json::Value& current) { return patched(current, type, patch, *at.kind, api_version); });
+                [&](const json::Value& current) { return patched(current, type, patch, *at.kind); });
 }
 
 }  // namespace strake::apistore

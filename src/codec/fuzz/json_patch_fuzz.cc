@@ -1,6 +1,5 @@
 // Three lines: a document, a patch, another document.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "codec/json.h"
 #include "codec/json_patch.h"
 #include "codec/strategic_merge.h"
+#include "codec/testing/merge_schemas.h"
 
 namespace {
 
@@ -59,10 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_readable(merged);
   STRAKE_INVARIANT(json::same_value(json::apply_merge_patch(merged, *patch), merged));
 
-  constexpr std::array<std::array<std::string_view, 2>, 3> kKinds = {
-      {{"v1", "Pod"}, {"v1", "Node"}, {"policy/v1", "PodDisruptionBudget"}}};
-  for (const auto& [api_version, kind] : kKinds) {
-    const auto result = json::apply_strategic_merge(*document, *patch, *json::merge_schema_for(api_version, kind));
+  for (const json::MergeSchema& schema : {json::testing::pod_merge_schema(), json::testing::node_merge_schema(),
+                                          json::testing::disruption_budget_merge_schema()}) {
+    const auto result = json::apply_strategic_merge(*document, *patch, schema);
     if (!result.ok()) continue;
     check_readable(*result);
     STRAKE_INVARIANT(has_directive(*document) || !has_directive(*result));
