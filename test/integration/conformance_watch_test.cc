@@ -176,6 +176,26 @@ TEST_P(WatchConformance, AnAncientVersionIsExpired) {
   expect_refused((*opened)->next(call()), Code::kExpired, "Expired", {"too old resource version: 1"});
 }
 
+TEST_P(WatchConformance, AnAncientVersionIsToldInsideTheStream) {
+  if (server().wire() == nullptr) return;  // in process there is no stream before the first event
+  create(api::kMachineConfigPool, own("p"), R"({"spec": {}})");
+  expect_ok(server().compact());
+  auto prepared = server().wire()->prepare({}, {});
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  net::Request request = prepared->request;
+  request.method = "GET";
+  while (request.url.ends_with('/')) request.url.pop_back();
+  request.url +=
+      "/apis/machineconfiguration.openshift.io/v1/machineconfigpools?watch=1&resourceVersion=1&timeoutSeconds=5";
+  const auto response = prepared->client->send(request, {.timeout = 30s, .idle_timeout = {}, .stop = {}});
+  ASSERT_TRUE(response.ok()) << response.error().to_string();
+  EXPECT_EQ(response->status, 200);
+  const json::Value event = parsed(response->body);
+  EXPECT_EQ(json::find_string(event, {"type"}), "ERROR") << response->body;
+  EXPECT_EQ(json::find_int(event, {"object", "code"}), 410);
+  EXPECT_EQ(json::find_string(event, {"object", "reason"}), "Expired");
+}
+
 TEST_P(WatchConformance, AVersionThatIsNoneIsRefused) {
   for (const char* version : {"abc", "-1", "1.5"}) {
     const auto opened = api().watch(kSecret, ns(), {.resource_version = version}, call());

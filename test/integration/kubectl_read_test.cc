@@ -141,9 +141,39 @@ TEST_F(KubectlTest, WaitsForStatus) {
 }
 
 TEST_F(KubectlTest, Identity) {
-  both({{.line = "auth whoami", .difference = "reviews"},
-        {.line = "auth can-i get nodes", .difference = "reviews"},
+  both({{.line = "auth whoami", .difference = "users"},
+        {"auth whoami --as=somebody --as-group=some"},
+        {"auth can-i get nodes"},
+        {"auth can-i delete machineconfigs"},
+        {"auth can-i * *"},
+        {"auth can-i get /metrics"},
+        {"auth can-i get nodes --as=somebody"},
+        {"auth can-i get /version --as=somebody"},
+        {"auth can-i get widgets"},
+        {.line = "auth can-i --list", .difference = "users"},
+        {.line = "create token default -n kt", .difference = "kinds"},
         {"get nodes --as=somebody -o name"}});
+}
+
+TEST_F(KubectlTest, NothingRunsPods) {
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: kt-idle, namespace: kt}\nspec: {containers: [{name: c, image: "
+      "i}]}\n";
+  both({{"logs kt-absent -n kt"},
+        {"exec kt-absent -n kt -- true"},
+        {"create -f -", pod},
+        {.line = "logs kt-idle -n kt", .difference = "running-pods"},
+        {.line = "exec kt-idle -n kt -- true", .difference = "running-pods"},
+        {"delete pod kt-idle -n kt"}});
+  // Whoever reads no table reads the answer.
+  for (const char* line : {"logs kt-worded -n kt", "exec kt-worded -n kt -- true"}) {
+    outcome(embedded(), {"create -f -", with(pod, "kt-idle", "kt-worded")});
+    EXPECT_NE(outcome(embedded(), {line}).find("no kubelet stands behind it"), std::string::npos)
+        << outcome(embedded(), {line});
+  }
+  outcome(embedded(), {"delete pod kt-worded -n kt"});
+  EXPECT_NE(outcome(embedded(), {"create token default -n kt"}).find("there are no service accounts here"),
+            std::string::npos);
 }
 
 /// Waiting for output of a program that does not end: its own end is what is waited for, a little at a time.

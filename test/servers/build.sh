@@ -11,6 +11,8 @@
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
 #          crane 0.22.1
 #   rust   oxt, the command line of ostree-ext 0.15.3: OS images of containers, written and read as bootc does
+#   clients  programs of others that use an API server: the official Python client 34.1.0 (with the Python of this machine), and
+#          helmstore, Helm 3.19.4's storage of releases
 #
 # A family lives in CACHE/FAMILY-KEY, where KEY covers everything its bytes depend on: lock files, compiler and recipe.
 # So a change to one family rebuilds that family and nothing else, and two checkouts share what they have in common.
@@ -153,6 +155,28 @@ tools_build() {
   [[ $("$out/crane" version) == "$crane_version" ]] || die "the built crane is not $crane_version"
 }
 
+# --- family clients ----------------------------------------------------------------------------------------------------
+
+clients_inputs() {
+  cat "$here"/clients/helmstore/{go.mod,go.sum,main.go} "$here"/clients/python/requirements.txt
+  echo "go $(go_version) $(python3 --version) $(uname -sm)"
+}
+
+clients_build() {
+  local out=$1 go
+  # As for Go: the virtual environment only lends its pip.
+  python3 -m venv "$out.venv" || die "needs python3-venv (apt install python3-venv)"
+  "$out.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target "$out/python" \
+    -r "$here/clients/python/requirements.txt"
+  rm -rf "$out.venv"
+  ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$out/python3"
+  PYTHONPATH=$out/python "$out/python3" -c 'import kubernetes; print(kubernetes.__version__)'
+  go=$(go_program)
+  fix_go_settings
+  cd "$here/clients/helmstore"
+  "$go" build -ldflags "-s -w" -o "$out/helmstore" .
+}
+
 # --- family rust -------------------------------------------------------------------------------------------------------
 
 rust_version() {
@@ -183,7 +207,7 @@ rust_build() {
 
 family=${1:-}
 case $family in
-  kube | tools | rust) ;;
+  kube | tools | rust | clients) ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 1 ;;
 esac

@@ -68,6 +68,10 @@ Result<path> judge_programs() {
       {"crane", "ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3", "judge-render"});
 }
 
+Result<path> client_programs() {
+  return family_programs("clients", "STRAKE_TEST_SERVERS_CLIENTS", {"helmstore", "python3"});
+}
+
 Result<path> os_image_programs() { return family_programs("rust", "STRAKE_TEST_SERVERS_RUST", {"oxt"}); }
 
 KubeCluster::KubeCluster(KubeClusterOptions options, path programs)

@@ -37,6 +37,9 @@ Result<std::filesystem::path> judge_programs();
 /// The folder with oxt, the command line of ostree-ext: it writes and reads OS images as bootc and rpm-ostree do.
 Result<std::filesystem::path> os_image_programs();
 
+/// The folder of `helmstore`, and of `python3` with the packages in `python`.
+Result<std::filesystem::path> client_programs();
+
 /// etcd, kube-apiserver and kube-controller-manager, without nodes. Stopping it throws its data away.
 class KubeCluster {
  public:

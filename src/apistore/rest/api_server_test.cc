@@ -377,8 +377,66 @@ TEST_F(ApiServerTest, TheInitialStateEndsWithABookmark) {
 }
 
 TEST_F(ApiServerTest, AWatchOfAMomentThatIsGoneIsTold) {
-  EXPECT_EQ(outcome(send({"GET", kMaps + "?watch=1&resourceVersion=999999"})), "410 Expired");
+  const auto gone = send({"GET", kMaps + "?watch=1&resourceVersion=999999"});
+  EXPECT_EQ(gone.status, 200) << "as kube-apiserver: the stream says it";
+  const json::Value event = body(gone);
+  EXPECT_EQ(event.at("type").as_string(), "ERROR");
+  EXPECT_EQ(event.at("object").at("code"), 410);
+  EXPECT_EQ(event.at("object").at("reason").as_string(), "Expired");
   EXPECT_EQ(outcome(send({"GET", kMaps + "?watch=1&resourceVersion=soon"})), "400 BadRequest");
+}
+
+TEST_F(ApiServerTest, KubernetesOwnKindsNeedNotSayWhatTheyAre) {
+  const auto created = send({"POST", kMaps, R"({"metadata":{"name":"typed"},"data":{"a":"b"}})"});
+  ASSERT_EQ(created.status, 201) << created.body;
+  EXPECT_EQ(body(created).at("kind").as_string(), "ConfigMap");
+  EXPECT_EQ(body(created).at("apiVersion").as_string(), "v1");
+  EXPECT_EQ(send({"PUT", kMaps + "/typed", R"({"metadata":{"name":"typed"}})"}).status, 200);
+  EXPECT_EQ(outcome(send({"POST", kMaps, R"({"kind":"Secret","metadata":{"name":"x"}})"})), "400 BadRequest");
+  EXPECT_EQ(outcome(send(
+                {"POST", "/apis/machineconfiguration.openshift.io/v1/machineconfigs", R"({"metadata":{"name":"x"}})"})),
+            "400 BadRequest");
+}
+
+TEST_F(ApiServerTest, CallersLearnAboutThemselves) {
+  const std::string reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const std::string may_delete = R"({"spec":{"resourceAttributes":{"verb":"delete","resource":"nodes"}}})";
+  EXPECT_EQ(body(send({"POST", reviews, may_delete})).at("status").at("allowed"), true);
+  EXPECT_EQ(body(send(viewer(), {"POST", reviews, may_delete})).at("status").at("allowed"), false);
+  const auto whoami = send(viewer(), {"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"});
+  EXPECT_EQ(whoami.status, 201);
+  EXPECT_EQ(body(whoami).at("status").at("userInfo").at("username").as_string(), "ann");
+  EXPECT_EQ(outcome(send({"GET", reviews})), "405 MethodNotAllowed");
+  EXPECT_EQ(outcome(send({"POST", reviews, "{}"})), "422 Invalid");
+  const json::Value groups = body(send({"GET", "/apis"}));
+  EXPECT_NE(json::write(groups).find("authentication.k8s.io"), std::string::npos);
+}
+
+TEST_F(ApiServerTest, WhatOnlyAWholeClusterHasIsRefusedInWords) {
+  for (const char* path : {"/api/v1/namespaces/default/pods/p/log", "/api/v1/namespaces/default/pods/p/exec",
+                           "/api/v1/namespaces/default/serviceaccounts/default/token"}) {
+    const auto refused = send({"POST", path, "{}"});
+    EXPECT_EQ(outcome(refused), "404 NotFound") << path;
+    EXPECT_NE(refused.body.find("embedded API server"), std::string::npos) << refused.body;
+  }
+}
+
+TEST_F(ApiServerTest, IsNotReadyOnceItsStoreIsDamaged) {
+  EXPECT_EQ(send({"GET", "/readyz"}).status, 200);
+  EXPECT_NE(send({"GET", "/readyz?verbose"}).body.find("[+]store ok"), std::string::npos);
+  service_->note_failure(Error(Code::kIo, "disk I/O error").with_reason(std::string(kStorageDamaged)));
+  kube::ClusterAccess nobody;
+  nobody.ca_pem = server_->admin_access().ca_pem;
+  const auto said = send(client(nobody), {"GET", "/readyz?verbose"});
+  EXPECT_EQ(said.status, 503);
+  EXPECT_NE(said.body.find("[-]store failed"), std::string::npos) << said.body;
+  EXPECT_EQ(said.body.find("disk I/O error"), std::string::npos) << "not for everybody";
+  const auto told = send({"GET", "/readyz?verbose"});
+  EXPECT_EQ(told.status, 503);
+  EXPECT_NE(told.body.find("disk I/O error"), std::string::npos) << told.body;
+  EXPECT_EQ(send({"GET", "/livez"}).status, 200) << "starting it again would not help";
+  EXPECT_EQ(outcome(send({"POST", kMaps, config_map("a")})), "503 ServiceUnavailable");
+  EXPECT_NE(send({"GET", "/metrics"}).body.find("strake_apistore_damaged 1"), std::string::npos);
 }
 
 TEST_F(ApiServerTest, ManyWatchersShareFewTasks) {

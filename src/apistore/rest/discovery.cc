@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apistore/rest/reviews.h"
 #include "codec/json.h"
 #include "kube/resource.h"
 
@@ -171,6 +172,32 @@ Discovery::Discovery(const Registry& registry, std::string_view program_version)
     for (const auto& member : summary) alone.emplace(member.key(), member.value());
     keep(base, std::move(alone));
     groups.push_back(std::move(summary));
+  }
+  for (const ReviewKind& review : review_kinds()) {
+    const std::string path = fmt::format("apis/{}/{}", review.group, review.version);
+    const json::Value version =
+        json::Object{{"groupVersion", fmt::format("{}/{}", review.group, review.version)}, {"version", review.version}};
+    if (documents_.contains(path)) continue;  // a group of several reviews
+    json::Array resources;
+    for (const ReviewKind& other : review_kinds()) {
+      if (other.group != review.group) continue;
+      resources.push_back(json::Object{{"name", other.plural},
+                                       {"singularName", other.singular},
+                                       {"namespaced", false},
+                                       {"kind", other.kind},
+                                       {"verbs", json::Array{"create"}}});
+    }
+    keep(path, json::Object{{"kind", "APIResourceList"},
+                            {"apiVersion", "v1"},
+                            {"groupVersion", fmt::format("{}/{}", review.group, review.version)},
+                            {"resources", std::move(resources)}});
+    const json::Object summary{
+        {"name", review.group}, {"versions", json::Array{version}}, {"preferredVersion", version}};
+    json::Object alone{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
+    for (const auto& member : summary) alone.emplace(member.key(), member.value());
+    keep(fmt::format("apis/{}", review.group), std::move(alone));
+    groups.push_back(summary);
+    root_paths.emplace_back("/" + path);
   }
   keep("api", json::Object{{"kind", "APIVersions"},
                            {"versions", string_array(served_versions(registry, ""))},

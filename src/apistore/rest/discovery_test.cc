@@ -51,7 +51,8 @@ TEST(Discovery, GroupsPreferTheHighestStableVersion) {
   std::vector<std::string> names;
   for (const json::Value& group : groups.at("groups").as_array())
     names.emplace_back(json::as_view(group.at("name").as_string()));
-  EXPECT_EQ(names, (std::vector<std::string>{"coordination.k8s.io", "example.com", "policy"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"coordination.k8s.io", "example.com", "policy", "authentication.k8s.io",
+                                             "authorization.k8s.io"}));
   EXPECT_EQ(json::write(document(discovery, {"apis", "example.com"}).at("preferredVersion")),
             R"({"groupVersion":"example.com/v2","version":"v2"})");
   EXPECT_EQ(json::write(document(discovery, {"api"}).at("versions")), R"(["v1"])");

@@ -17,6 +17,25 @@ Error no_such_resource() {
   return error(Code::kNotFound, "the server could not find the requested resource").with_reason("NotFound");
 }
 
+/// What people ask kubectl for and only a whole cluster has: refused with the reason, not just with 404.
+Error no_such_subresource(const Kind& kind, std::string_view subresource) {
+  const bool runs_something = subresource == "log" || subresource == "exec" || subresource == "attach" ||
+                              subresource == "portforward" || subresource == "proxy";
+  if (!runs_something) return no_such_resource();
+  return error(Code::kNotFound,
+               "{}/{} does not exist here: this is Strake's embedded API server, no kubelet stands behind it; look at "
+               "the node itself",
+               kind.plural, subresource)
+      .with_reason("NotFound");
+}
+Error no_such_kind(std::string_view plural) {
+  if (plural != "serviceaccounts") return no_such_resource();
+  return error(Code::kNotFound,
+               "there are no service accounts here: this is Strake's embedded API server, its users have certificates "
+               "or tokens of its own (docs/api-differences.md)")
+      .with_reason("NotFound");
+}
+
 bool is_pods(const Kind& kind) { return kind.builtin && kind.group.empty() && kind.plural == kube::core::kPod.plural; }
 
 /// The methods a path answers to, apart from HEAD.
@@ -71,7 +90,7 @@ Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<st
     at += 2;
   }
   path.kind = registry.find(group, segments[at]);
-  if (path.kind == nullptr) return no_such_resource();
+  if (path.kind == nullptr) return no_such_kind(segments[at]);
   path.version = path.kind->version(version_name);
   if (path.version == nullptr || !path.version->served) return no_such_resource();
   if (in_namespace && !path.kind->namespaced) return no_such_resource();
@@ -86,7 +105,7 @@ Result<ResourcePath> resolve_path(const Registry& registry, const std::vector<st
   if (!known_subresource) {
     // kube-apiserver answers for its own kinds with a plain 404, and for custom resources as if the object were
     // missing.
-    if (path.kind->builtin) return no_such_resource();
+    if (path.kind->builtin) return no_such_subresource(*path.kind, path.subresource);
     return not_found(path.kind->subject(path.name), details);
   }
   return path;

@@ -162,8 +162,8 @@ Result<net::Response> ResourceHandler::evict(Call& call) {
   STRAKE_TRY(const kube::WriteOptions write,
              parse_write_options(call.http.target.query, "CreateOptions", call.request.details));
   STRAKE_TRY(const json::Value eviction, read_body(call.http.headers, call.http.body));
-  const std::string kind = json::find_string(eviction, {"kind"}).value_or("");
-  const std::string api_version = json::find_string(eviction, {"apiVersion"}).value_or("");
+  const std::string kind = json::find_string(eviction, {"kind"}).value_or("Eviction");
+  const std::string api_version = json::find_string(eviction, {"apiVersion"}).value_or("policy/v1");
   if (kind != "Eviction" || (api_version != "policy/v1" && api_version != "policy/v1beta1")) {
     return bad_request("the body must be an Eviction of policy/v1, not {} of {}", kind.empty() ? "nothing" : kind,
                        api_version.empty() ? "nothing" : api_version);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apistore/rest/answers.h"
+#include "apistore/rest/reviews.h"
 #include "kube/resource.h"
 
 namespace strake::apistore::rest {
@@ -126,6 +127,20 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
     return response.ok() ? *std::move(response) : error_response(response.error());
   }
 
+  if (const ReviewKind* review = find_review(segments)) {
+    subject = {"create", fmt::format("{}.{}", review->plural, review->group)};
+    if (request.method != "POST") return method_not_allowed({"POST"});
+    kube::StatusDetails about;
+    const auto answered = [&]() -> Result<net::Response> {
+      STRAKE_CHECK_OK(accepts_json(request.headers));
+      STRAKE_TRY(json::Value body, read_body(request.headers, request.body));
+      STRAKE_TRY(const json::Value answer,
+                 answer_review(*review, std::move(body), service_.registry(), identity->caller, about));
+      return json_response(201, json::write(answer) + "\n");
+    }();
+    return answered.ok() ? *answered : error_response(answered.error(), about);
+  }
+
   kube::StatusDetails details;
   const Result<ResourcePath> path = resolve_path(service_.registry(), segments, details);
   if (!path.ok()) return error_response(path.error(), details);
@@ -194,7 +209,9 @@ Result<net::Response> Router::metrics(const Caller& caller) {
         .with_reason("Forbidden");
   }
   for (const Kind& kind : service_.registry().kinds()) {
-    STRAKE_TRY(const std::int64_t count, service_.store().count(kind.qualified_name(), "", std::nullopt));
+    STRAKE_TRY(
+        const std::int64_t count,
+        service_.store().count({.resource = kind.qualified_name(), .ns = "", .after = {}, .limit = 0, .at = {}}));
     counters_.gauge("strake_apistore_objects", "Objects stored, by resource.", {{"resource", kind.qualified_name()}})
         .set(static_cast<double>(count));
   }

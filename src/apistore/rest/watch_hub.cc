@@ -13,6 +13,10 @@ namespace {
 constexpr std::size_t kEventsPerTurn = 256;
 constexpr std::size_t kBytesPerWrite = 64u << 10;
 
+std::string error_event(const Error& error) {
+  return fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}\n", json::write(kube::status_from_error(error).body));
+}
+
 }  // namespace
 
 struct WatchHub::Core : std::enable_shared_from_this<WatchHub::Core> {
@@ -91,7 +95,7 @@ class WatchHub::Session {
   Turn fail(std::string bytes, const Error& error) {
     // A store that closes ends its watches in good order: clients come back.
     if (error.code() != Code::kCancelled) {
-      bytes += fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}\n", json::write(kube::status_from_error(error).body));
+      bytes += error_event(error);
     }
     return finish(std::move(bytes));
   }
@@ -193,7 +197,15 @@ Status WatchHub::serve(const Open& open, WatchEncoding encoding, const net::Resp
     const auto woken = weak_session.lock();
     if (core && woken) core->schedule(woken);
   };
-  STRAKE_TRY(std::unique_ptr<Watch> watch, open(wake));
+  Result<std::unique_ptr<Watch>> opened = open(wake);
+  if (!opened.ok() && opened.error().code() == Code::kExpired) {
+    // As kube-apiserver: what is wrong with the place to begin at is said inside the stream.
+    const auto sink = responder.stream(head, {.buffer_bytes = options_.buffer_bytes});
+    sink->write(error_event(opened.error()));
+    sink->close();
+    return {};
+  }
+  STRAKE_TRY(std::unique_ptr<Watch> watch, std::move(opened));
   {
     const std::lock_guard lock(core_->mutex);
     if (core_->stopped) return error(Code::kUnavailable, "the server is stopping").with_reason("ServiceUnavailable");

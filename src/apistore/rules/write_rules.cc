@@ -30,9 +30,16 @@ void copy_member(const json::Object& from, json::Object& to, std::string_view na
   }
 }
 
-Status check_identity(const WriteRequest& request, const json::Value& object) {
+Status check_identity(const WriteRequest& request, json::Value& object) {
   if (!object.is_object()) return bad_request("the body is {}, not an object", json::type_name(object));
   const std::string expected = request.kind.api_version(request.version);
+  // kube-apiserver reads its own kinds into the type the path names; clients that know types (Python's) rely on it. Of
+  // a custom resource it knows no more than what the body says.
+  if (request.kind.builtin) {
+    json::Object& root = object.get_object();
+    if (text_at(object, {"kind"}).empty()) root["kind"] = request.kind.kind;
+    if (text_at(object, {"apiVersion"}).empty()) root["apiVersion"] = expected;
+  }
   const std::string api_version = text_at(object, {"apiVersion"});
   const std::string kind = text_at(object, {"kind"});
   if (kind.empty()) return bad_request("Object 'Kind' is missing in the body; expected {}", request.kind.kind);

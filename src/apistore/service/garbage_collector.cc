@@ -284,7 +284,9 @@ Status GarbageCollector::empty_namespace(const std::string& ns) {
 Status GarbageCollector::finish_namespace(const std::string& ns) {
   for (const Kind& kind : service_.registry().kinds()) {
     if (!kind.namespaced) continue;
-    STRAKE_TRY(const std::int64_t left, service_.store().count(kind.qualified_name(), ns, {}));
+    STRAKE_TRY(
+        const std::int64_t left,
+        service_.store().count({.resource = kind.qualified_name(), .ns = ns, .after = {}, .limit = 0, .at = {}}));
     if (left > 0) return {};
   }
   const json::Value patch = json::Object{{"spec", json::Object{{"finalizers", json::Array{}}}}};

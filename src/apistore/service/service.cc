@@ -176,7 +176,7 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
     }
   }
   if (!answer.continue_token.empty() && selection.everything()) {
-    STRAKE_TRY(answer.remaining_items, store_->count(query.resource, ns, query.after));
+    STRAKE_TRY(answer.remaining_items, store_->count(query));
   }
   return answer;
 }

@@ -414,6 +414,16 @@ TEST_F(ServiceTest, ListsWithoutSelectorsTellWhatRemains) {
   const auto page = service_->list(request_, kNode, "", options);
   EXPECT_EQ(page->items.size(), 2u);
   EXPECT_EQ(page->remaining_items, 3);
+  // The list stays at its moment, and so does what remains of it.
+  must_create(kNode, object(kNode, "", "n9"));
+  ASSERT_TRUE(service_->remove(request_, kNode, {"", "n3"}, {}).ok());
+  ASSERT_TRUE(service_->remove(request_, kNode, {"", "n4"}, {}).ok());
+  options.continue_token = page->continue_token;
+  const auto next = service_->list(request_, kNode, "", options);
+  EXPECT_EQ(next->items.size(), 2u);
+  EXPECT_EQ(next->remaining_items, 1);
+  ASSERT_TRUE(service_->remove(request_, kNode, {"", "n9"}, {}).ok());
+  for (const char* name : {"n3", "n4"}) must_create(kNode, object(kNode, "", name));
   options = {};
   options.resource_version = std::to_string(service_->store().revision() - 1);
   options.resource_version_match = "Exact";

@@ -233,20 +233,10 @@ Result<ListResult> Store::list(const ListQuery& query) {
   return result;
 }
 
-Result<std::int64_t> Store::count(const std::string& resource, const std::string& ns,
-                                  const std::optional<std::pair<std::string, std::string>>& after) {
+Result<std::int64_t> Store::count(const ListQuery& query) {
   std::int64_t number = 0;
   const auto use = [&](sqlite::Connection& connection) -> Status {
-    STRAKE_TRY(sqlite::Statement* const select,
-               connection.statement(
-                   "SELECT count(*) FROM objects WHERE resource=?1 AND (?2='' OR ns=?2) AND (ns, name)>(?3, ?4)"));
-    const std::pair<std::string, std::string> from = after.value_or(std::pair<std::string, std::string>());
-    select->bind(1, std::string_view(resource)).bind(2, std::string_view(ns));
-    STRAKE_TRY(const bool row,
-               select->bind(3, std::string_view(from.first)).bind(4, std::string_view(from.second)).step());
-    STRAKE_INVARIANT(row);
-    number = select->integer(0);
-    select->reset();
+    STRAKE_TRY(number, read_count(connection, query));
     return {};
   };
   STRAKE_CHECK_OK(read(use));

@@ -112,9 +112,8 @@ class Store {
 
   Result<std::optional<Row>> get(const StoreKey& key);
   Result<ListResult> list(const ListQuery& query);
-  /// How many exist now behind a key.
-  Result<std::int64_t> count(const std::string& resource, const std::string& ns,
-                             const std::optional<std::pair<std::string, std::string>>& after);
+  /// How many a list of all that this query asks for would show; its limit does not count.
+  Result<std::int64_t> count(const ListQuery& query);
   /// kExpired when `after` is older than what history keeps, or newer than anything committed (a database put back from
   /// a backup).
   Result<std::unique_ptr<Subscription>> subscribe(SubscribeOptions options);

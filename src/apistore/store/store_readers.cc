@@ -173,6 +173,24 @@ Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& qu
   return result;
 }
 
+Result<std::int64_t> read_count(sqlite::Connection& connection, const ListQuery& query) {
+  // At a past moment: what has not changed since, and what has and was there before its first change.
+  STRAKE_TRY(sqlite::Statement* const select,
+             connection.statement(
+                 "SELECT (SELECT count(*) FROM objects"
+                 "  WHERE resource=?1 AND (?2='' OR ns=?2) AND (ns, name)>(?3, ?4) AND rv<=?5)"
+                 " + (SELECT count(*) FROM history WHERE previous IS NOT NULL AND rv IN (SELECT min(rv) FROM history"
+                 "  WHERE rv>?5 AND resource=?1 AND (?2='' OR ns=?2) AND (ns, name)>(?3, ?4) GROUP BY ns, name))"));
+  const std::pair<std::string, std::string> from = query.after.value_or(std::pair<std::string, std::string>());
+  select->bind(1, std::string_view(query.resource)).bind(2, std::string_view(query.ns));
+  select->bind(3, std::string_view(from.first)).bind(4, std::string_view(from.second));
+  STRAKE_TRY(const bool row, select->bind(5, query.at.value_or(std::numeric_limits<Revision>::max())).step());
+  STRAKE_INVARIANT(row);
+  const std::int64_t number = select->integer(0);
+  select->reset();
+  return number;
+}
+
 Result<HistoryChunk> read_history_chunk(sqlite::Connection& connection, const std::string& resource,
                                         const std::string& ns, Revision after, std::size_t limit) {
   STRAKE_TRY(const Revision compacted, read_meta(connection, "compacted"));

@@ -42,6 +42,7 @@ class StoreReaders {
 /// The queries of a snapshot.
 Result<std::optional<Row>> read_row(sqlite::Connection& connection, const StoreKey& key);
 Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& query);
+Result<std::int64_t> read_count(sqlite::Connection& connection, const ListQuery& query);
 Result<HistoryChunk> read_history_chunk(sqlite::Connection& connection, const std::string& resource,
                                         const std::string& ns, Revision after, std::size_t limit);
 

@@ -110,8 +110,17 @@ TEST_P(StoreTest, ListsPageByPageInKeyOrder) {
   page = store->list(query);
   EXPECT_EQ(names(*page), (std::vector<std::string>{"y/b", "y/c"}));
   EXPECT_FALSE(page->more);
-  EXPECT_EQ(*store->count("pods", "", query.after), 2);
-  EXPECT_EQ(*store->count("pods", "x", {}), 3);
+  EXPECT_EQ(*store->count({.resource = "pods", .ns = "", .after = query.after, .limit = 0, .at = {}}), 2);
+  EXPECT_EQ(*store->count({.resource = "pods", .ns = "x", .after = {}, .limit = 0, .at = {}}), 3);
+  // As of a moment: what was removed since counts, what was added since does not, what was changed counts once.
+  const Revision moment = store->revision();
+  ASSERT_TRUE(put(*store, {"pods", "x", "d"}, "1").ok());
+  ASSERT_TRUE(put(*store, {"pods", "x", "d"}, "2").ok());
+  ASSERT_TRUE(put(*store, {"pods", "x", "a"}, "2").ok());
+  ASSERT_TRUE(put(*store, {"pods", "x", "a"}, "3").ok());
+  EXPECT_EQ(*store->count({.resource = "pods", .ns = "x", .after = {}, .limit = 0, .at = moment}), 3);
+  EXPECT_EQ(*store->count({.resource = "pods", .ns = "x", .after = {{"x", "a"}}, .limit = 0, .at = moment}), 2);
+  EXPECT_EQ(*store->count({.resource = "pods", .ns = "x", .after = {}, .limit = 0, .at = {}}), 4);
   query = {.resource = "pods", .ns = "y", .after = {{"y", "a"}}, .limit = 2, .at = {}};
   page = store->list(query);
   EXPECT_EQ(names(*page), (std::vector<std::string>{"y/b", "y/c"}));
