@@ -65,10 +65,11 @@ int main(int argc, char** argv) {
     if (!read_text(root + file.path, file.text)) findings.push_back({file.path, 0, "cannot be read"});
     sources.push_back(std::move(file));
   }
-  std::string architecture, behaviours;
+  std::string architecture, behaviours, metrics;
   if (!read_text(root + "docs/ARCHITECTURE.md", architecture))
     findings.push_back({"docs/ARCHITECTURE.md", 0, "is missing"});
   if (!read_text(root + "docs/behaviours.md", behaviours)) findings.push_back({"docs/behaviours.md", 0, "is missing"});
+  if (!read_text(root + "docs/metrics.md", metrics)) findings.push_back({"docs/metrics.md", 0, "is missing"});
   const EdgeTable edges = parse_edge_table(architecture, findings);
   for (const SourceFile& file : sources) {
     check_includes(file, edges, findings);
@@ -79,5 +80,6 @@ int main(int argc, char** argv) {
   }
   check_unused_edges(sources, edges, findings);
   check_behaviours(behaviours, sources, findings);
+  check_metrics(metrics, sources, findings);
   return report(findings, sources.size(), "files");
 }

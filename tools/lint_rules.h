@@ -40,6 +40,10 @@ void check_public_headers(const SourceFile& file, std::vector<Finding>& findings
 void check_logging(const SourceFile& file, std::vector<Finding>& findings);
 void check_size(const SourceFile& file, std::vector<Finding>& findings);
 
+/// Every metric the program exports is a row of the table in docs/metrics.md, and the other way round.
+void check_metrics(std::string_view metrics_markdown, const std::vector<SourceFile>& sources,
+                   std::vector<Finding>& findings);
+
 /// Every row of docs/behaviours.md names tests as `Suite.Name`; each must exist in some TEST, TEST_F or TEST_P.
 void check_behaviours(std::string_view behaviours_markdown, const std::vector<SourceFile>& sources,
                       std::vector<Finding>& findings);

@@ -128,9 +128,23 @@ TEST(Lint, OnlyProgramsLog) {
   EXPECT_EQ(findings_in("src/controlplane/controllers.cc", "#include \"base/log.h\"\n"), 0u);
   EXPECT_EQ(findings_in("src/cmd/up.cc", "#include \"base/log.h\"\n"), 0u);
   EXPECT_EQ(findings_in("src/agent/agent.cc", "  std::fprintf(stderr, \"x\");\n"), 1u);
+  EXPECT_EQ(findings_in("src/controlplane/controllers.cc", "  std::cerr << 1;\n"), 1u) << "through the log only";
   EXPECT_EQ(findings_in("src/cmd/main.cc", "  std::fprintf(stderr, \"x\");\n"), 0u);
   EXPECT_EQ(findings_in("src/agent/agent.cc", "  return output.stderr_bytes;  // stderr\n"), 0u);
   EXPECT_EQ(findings_in("src/agent/agent_test.cc", "  std::fprintf(stderr, \"x\");\n"), 0u);
+}
+
+TEST(Lint, EveryMetricIsDocumentedAndEveryDocumentedOneExists) {
+  const std::vector<SourceFile> sources{
+      {"src/net/metrics.h", "//   registry.counter(\"strake_example_total\", \"...\")\n"},
+      {"src/a/a.cc", "metrics_\n  .counter(\n \"strake_a_total\", \"A.\");\nmetrics_.gauge(\"strake_b\", \"B.\");\n"},
+      {"src/a/a_test.cc", "metrics_.gauge(\"strake_test\", \"T.\");\n"}};
+  std::vector<Finding> findings;
+  check_metrics("| name |\n|---|\n| `strake_a_total` | x |\n| `strake_gone` | x |\n", sources, findings);
+  std::vector<std::string> messages;
+  for (const Finding& finding : findings) messages.push_back(finding.to_string());
+  EXPECT_EQ(messages, (std::vector<std::string>{"src/a/a.cc: metric 'strake_b' has no row in docs/metrics.md",
+                                                "docs/metrics.md: metric 'strake_gone' is exported by nothing"}));
 }
 
 TEST(Lint, ABehaviourMustNameATestThatExists) {

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
+#include "cmd/daemon.h"
 #include "cmd/version.h"
 #include "controlplane/controllers.h"
 
@@ -12,7 +13,8 @@ namespace strake::cmd {
 
 namespace {
 
-constexpr OptionSpec kControllerOptions[] = {kKubeconfigOption, kContextOption};
+constexpr OptionSpec kControllerOptions[] = {kKubeconfigOption, kContextOption, kMetricsListenOption, kLogFormatOption,
+                                             kLogLevelOption};
 
 std::string process_identity() {
   char host[256] = {};
@@ -20,36 +22,15 @@ std::string process_identity() {
   return fmt::format("{}_{}", host, SystemRandom().name_suffix(8));
 }
 
-std::string describe(const machineconfig::Agreement& agreement) {
-  const std::string theirs = agreement.theirs.empty() ? "no config yet" : agreement.theirs;
-  if (agreement.ours.empty()) {
-    return fmt::format("pool {} has {}; Strake cannot render it: {}", agreement.pool, theirs, agreement.reason);
-  }
-  if (agreement.agrees()) return fmt::format("pool {} agrees: {}", agreement.pool, theirs);
-  return fmt::format("pool {} DIFFERS: it has {}, Strake renders {}", agreement.pool, theirs, agreement.ours);
-}
-
 Result<int> run_controller(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
+  STRAKE_TRY(const auto daemon, Daemon::start(runtime, invocation));
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   controlplane::ControllersOptions options;
   options.version = kVersion;
   options.identity = process_identity();
-  options.on_leader = [&](const std::string& leader) {
-    if (leader == options.identity) {
-      std::fprintf(stderr, "strake: leading as %s; controllers running\n", leader.c_str());
-    } else {
-      std::fprintf(stderr, "strake: %s leads; waiting to take over\n", leader.c_str());
-    }
-  };
-  options.on_modes = [](const controlplane::ClusterModes& modes) {
-    std::fprintf(stderr, "strake: render: %s, rollout: %s\n", std::string(api::to_string(modes.render)).c_str(),
-                 std::string(api::to_string(modes.rollout)).c_str());
-  };
-  options.on_agreement = [](const machineconfig::Agreement& agreement) {
-    std::fprintf(stderr, "strake: observed: %s\n", describe(agreement).c_str());
-  };
-  STRAKE_CHECK_OK(controlplane::run_controllers(runtime, *api, options, invocation.stop));
+  daemon->signals().listen_to(options);
+  controlplane::run_controllers(runtime, *api, options, invocation.stop);
   return kExitOk;
 }
 
@@ -69,6 +50,9 @@ const CommandSpec kControllerCommand{
     "written, and each pool gets a line saying whether Strake's render agrees with the operator's. spec.modes of "
     "StrakeConfig/cluster\n"
     "(render, rollout: observe, assist or own) says otherwise, and is followed while this runs.\n\n"
+    "What goes wrong is said in the log on stderr, with what to do, and in /metrics (docs/metrics.md). A server that "
+    "is "
+    "away or\nrefuses is waited for.\n\n"
     "Exit codes: 0 stopped by a signal, 1 error.",
     {},
     kControllerOptions,

@@ -5,6 +5,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/connection.h"
+#include "cmd/daemon.h"
 #include "cmd/plan_text.h"
 #include "cmd/version.h"
 #include "controlplane/control_plane.h"
@@ -21,6 +22,8 @@ constexpr OptionSpec kUpOptions[] = {
     {"nodes", "N", "sandboxed nodes to run in this process: one in three a master, the others workers", "0"},
     {"once", "", "run the sample job (release A, then B) and exit: 0 only if every node and pool ended as planned"},
     {"sample", "", "run the sample job, then stay up"},
+    kLogFormatOption,
+    kLogLevelOption,
 };
 
 constexpr std::size_t kMaxNodes = 200;
@@ -65,7 +68,8 @@ Result<int> run_up(const Invocation& invocation) {
     return error(Code::kInvalidArgument, "the sample job needs at least two nodes: add --nodes 6");
 
   runtime::ThreadRuntime runtime;
-  STRAKE_TRY(const auto control_plane, controlplane::ControlPlane::start(runtime, options));
+  STRAKE_TRY(const auto daemon, Daemon::start(runtime, invocation));
+  STRAKE_TRY(const auto control_plane, controlplane::ControlPlane::start(runtime, options, daemon->signals()));
   print_line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion, control_plane->url(),
                          options.state.string(), options.nodes));
   if (sample) {

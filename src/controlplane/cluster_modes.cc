@@ -12,8 +12,14 @@ constexpr std::string_view kOperatorName = "machine-config";
 /// Leases of the processes that would write what we write.
 constexpr std::string_view kOperatorLeases[] = {"machine-config", "machine-config-controller"};
 
-kube::InformerOptions leases_of_the_operator() {
+kube::InformerOptions told_to(const kube::Hooks& hooks) {
   kube::InformerOptions options;
+  options.hooks = hooks;
+  return options;
+}
+
+kube::InformerOptions leases_of_the_operator(const kube::Hooks& hooks) {
+  kube::InformerOptions options = told_to(hooks);
   options.ns = api::kMachineConfigNamespace;
   return options;
 }
@@ -34,11 +40,11 @@ Result<ClusterModes> decide_modes(const kube::Object* config, bool beside_other_
   return modes;
 }
 
-ClusterModesWatch::ClusterModesWatch(runtime::Runtime& runtime, kube::KubeApi& api)
+ClusterModesWatch::ClusterModesWatch(runtime::Runtime& runtime, kube::KubeApi& api, kube::Hooks hooks)
     : changed_(runtime),
-      configs_(runtime, api, api::kStrakeConfig),
-      operators_(runtime, api, api::kClusterOperator),
-      leases_(runtime, api, kube::core::kLease, leases_of_the_operator()) {
+      configs_(runtime, api, api::kStrakeConfig, told_to(hooks)),
+      operators_(runtime, api, api::kClusterOperator, told_to(hooks)),
+      leases_(runtime, api, kube::core::kLease, leases_of_the_operator(hooks)) {
   for (kube::Informer* informer : {&configs_, &operators_, &leases_}) {
     informer->on_change([this](const kube::ObjectKey&) {
       {

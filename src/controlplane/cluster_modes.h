@@ -33,7 +33,7 @@ Result<ClusterModes> decide_modes(const kube::Object* config, bool beside_other_
 /// holds a lease.
 class ClusterModesWatch {
  public:
-  ClusterModesWatch(runtime::Runtime& runtime, kube::KubeApi& api);
+  ClusterModesWatch(runtime::Runtime& runtime, kube::KubeApi& api, kube::Hooks hooks = {});
   void start();
   void stop();
 

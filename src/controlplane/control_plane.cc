@@ -1,7 +1,6 @@
 #include "controlplane/control_plane.h"
 
 #include <charconv>
-#include <cstdio>
 #include <vector>
 
 #include "api/kinds.h"
@@ -25,6 +24,7 @@ struct ControlPlane::Impl {
 
   runtime::Runtime& runtime;
   ControlPlaneOptions options;
+  Signals& signals;
   std::shared_ptr<const apistore::Registry> registry;
   std::unique_ptr<apistore::Service> service;
   std::unique_ptr<apistore::rest::ApiServer> server;
@@ -34,8 +34,8 @@ struct ControlPlane::Impl {
   std::vector<HostedMachine> machines;
   bool stopped = false;
 
-  Impl(runtime::Runtime& in_runtime, const ControlPlaneOptions& in_options)
-      : runtime(in_runtime), options(in_options) {}
+  Impl(runtime::Runtime& in_runtime, const ControlPlaneOptions& in_options, Signals& in_signals)
+      : runtime(in_runtime), options(in_options), signals(in_signals) {}
 
   Status open_service();
   Status serve();
@@ -73,6 +73,7 @@ Status ControlPlane::Impl::serve() {
   server_options.address = options.listen.substr(0, colon);
   server_options.state_directory = options.state;
   server_options.program_version = options.version;
+  server_options.more_metrics = [this] { return signals.metrics_text(); };
   STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}",
                      options.listen);
   STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
@@ -90,10 +91,8 @@ void ControlPlane::Impl::start_controllers() {
     controllers_options.identity = "strake-up";
     controllers_options.version = options.version;
     controllers_options.lease_duration = std::chrono::minutes(1);
-    const Status ended = run_controllers(runtime, *admin, controllers_options, stop);
-    if (!ended.ok() && !stop.stop_requested()) {
-      std::fprintf(stderr, "strake: the controllers stopped: %s\n", ended.error().message().c_str());
-    }
+    signals.listen_to(controllers_options);
+    run_controllers(runtime, *admin, controllers_options, stop);
   });
 }
 
@@ -119,9 +118,9 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   return {};
 }
 
-Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runtime,
-                                                          const ControlPlaneOptions& options) {
-  auto impl = std::make_unique<Impl>(runtime, options);
+Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runtime, const ControlPlaneOptions& options,
+                                                          Signals& signals) {
+  auto impl = std::make_unique<Impl>(runtime, options, signals);
   STRAKE_CHECK_OK(impl->open_service());
   STRAKE_CHECK_OK(impl->serve());
   impl->service->start();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/runtime.h"
+#include "controlplane/signals.h"
 #include "kube/kube_api.h"
 
 namespace strake::controlplane {
@@ -20,8 +21,9 @@ struct ControlPlaneOptions {
 
 class ControlPlane {
  public:
-  /// Reason "Blocked" when another process holds the state folder.
-  static Result<std::unique_ptr<ControlPlane>> start(runtime::Runtime& runtime, const ControlPlaneOptions& options);
+  /// Reason "Blocked" when another process holds the state folder. The signals must outlive it.
+  static Result<std::unique_ptr<ControlPlane>> start(runtime::Runtime& runtime, const ControlPlaneOptions& options,
+                                                     Signals& signals);
   ~ControlPlane();
 
   void stop();

@@ -1,14 +1,11 @@
 #include "controlplane/controllers.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "api/kinds.h"
 #include "controlplane/cluster_modes.h"
 #include "kube/leader_election.h"
-#include "machineconfig/render_controller.h"
-#include "rollout/rollout_controller.h"
+#include "net/retry.h"
 
 namespace strake::controlplane {
 
@@ -17,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr runtime::Duration kModesKnownWithin = 1min;
+constexpr net::BackoffPolicy kStartBackoff{1s, 2.0, 1min, 0.5};
 
 /// On Kubernetes deploy/rbac makes the namespace; the embedded store starts without it.
 Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop_token stop) {
@@ -24,9 +22,10 @@ Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop
   const kube::ObjectKey key{"", std::string(api::kStrakeNamespace)};
   const auto found = api.get(kube::core::kNamespace, key, call);
   if (found.ok()) return {};
-  if (found.error().code() != Code::kNotFound) return found.error();
+  if (found.error().code() != Code::kNotFound) return Error(found.error()).context("reading namespace strake-system");
   const auto created = api.create(kube::core::kNamespace, kube::Object(kube::core::kNamespace, key), {}, call);
-  if (!created.ok() && created.error().code() != Code::kExists) return created.error();
+  if (!created.ok() && created.error().code() != Code::kExists)
+    return Error(created.error()).context("creating namespace strake-system");
   return {};
 }
 
@@ -37,20 +36,15 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   render_options.version = options.version;
   render_options.mode = modes.render;
   render_options.on_agreement = options.on_agreement;
+  render_options.hooks = options.hooks;
   machineconfig::RenderController render(runtime, api, std::move(render_options));
   std::optional<rollout::RolloutController> rollout;
   render.start();
-  if (modes.rollout == api::Mode::kOwn) rollout.emplace(runtime, api).start();
+  if (modes.rollout == api::Mode::kOwn)
+    rollout.emplace(runtime, api, rollout::RolloutOptions{options.hooks, options.on_pool}).start();
   watch.wait_while(modes, stop);
   if (rollout) rollout->stop();
   render.stop();
-}
-
-/// Two rollouts at once could let more nodes go than maxUnavailable allows.
-void exit_overdue() {
-  std::fputs("strake: the lease is lost and the controllers did not stop in time; exiting so that only one leads\n",
-             stderr);
-  std::_Exit(1);
 }
 
 /// Of several processes one acts: the holder of the lease.
@@ -66,34 +60,44 @@ Status run_when_leading(runtime::Runtime& runtime, kube::KubeApi& api, const Con
   election.retry_period = options.lease_duration * 2 / 15;
   kube::LeaderCallbacks callbacks;
   callbacks.on_started = [&](std::stop_token leading) { run_in_modes(runtime, api, options, modes, watch, leading); };
-  callbacks.on_overdue = exit_overdue;
+  callbacks.on_stopped = options.on_stopped_leading;
+  callbacks.on_overdue = options.on_overdue;
   callbacks.on_new_leader = options.on_leader;
+  callbacks.on_failure = options.on_lease_failure;
+  callbacks.on_recovered = options.on_lease_recovered;
   return kube::LeaderElector(runtime, api, election, callbacks).run(stop);
 }
 
 }  // namespace
 
-Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
-                       std::stop_token stop) {
-  ClusterModesWatch watch(runtime, api);
+void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
+                     std::stop_token stop) {
+  ClusterModesWatch watch(runtime, api, options.hooks);
   watch.start();
-  Status ended;
-  while (ended.ok() && !stop.stop_requested()) {
+  for (unsigned failures = 0; !stop.stop_requested();) {
     const Result<ClusterModes> modes = watch.current(runtime.call_within(kModesKnownWithin, stop));
+    Status ran;
     if (!modes.ok()) {
-      ended = modes.error();
-      break;
-    }
-    if (options.on_modes) options.on_modes(*modes);
-    if (modes->acts()) {
-      ended = run_when_leading(runtime, api, options, *modes, watch, stop);
+      ran = modes.error();
     } else {
-      // Whoever only looks needs no lease, and taking one would be a write.
-      run_in_modes(runtime, api, options, *modes, watch, stop);
+      if (options.on_modes) options.on_modes(*modes);
+      if (modes->acts()) {
+        ran = run_when_leading(runtime, api, options, *modes, watch, stop);
+      } else {
+        // Whoever only looks needs no lease, and taking one would be a write.
+        run_in_modes(runtime, api, options, *modes, watch, stop);
+      }
     }
+    if (ran.ok()) {
+      failures = 0;
+      continue;
+    }
+    if (stop.stop_requested()) break;
+    const auto pause = kStartBackoff.delay(++failures, runtime.random().unit(), ran.error());
+    if (options.on_failure) options.on_failure(ran.error(), pause);
+    if (!runtime.sleep(pause, stop).ok()) break;
   }
   watch.stop();
-  return stop.stop_requested() ? Status() : ended;
 }
 
 }  // namespace strake::controlplane

@@ -8,8 +8,10 @@
 
 #include "base/runtime.h"
 #include "controlplane/cluster_modes.h"
+#include "kube/hooks.h"
 #include "kube/kube_api.h"
 #include "machineconfig/render_controller.h"
+#include "rollout/rollout_controller.h"
 
 namespace strake::controlplane {
 
@@ -19,16 +21,28 @@ struct ControllersOptions {
   std::string version;  ///< of this program; rendered configs carry it
   /// How long a holder may be silent before another takes over.
   runtime::Duration lease_duration = std::chrono::seconds(15);
+  /// For everything that runs inside. All callbacks come from several tasks and must not wait.
+  kube::Hooks hooks{};
   /// Told who leads whenever that changes.
   std::function<void(const std::string& leader)> on_leader{};
+  std::function<void()> on_stopped_leading{};
+  std::function<void(const kube::LeaseFailure&)> on_lease_failure{};
+  std::function<void()> on_lease_recovered{};
+  /// Another process may lead now and our controllers have not stopped: must end the process.
+  std::function<void()> on_overdue{};
+  /// The controllers cannot be started; tried again after `next_try`.
+  std::function<void(const Error& error, runtime::Duration next_try)> on_failure{};
   /// Told how far Strake may act, at the start and whenever that changes.
   std::function<void(const ClusterModes& modes)> on_modes{};
   /// Told how our render compares with another manager's, while only observing.
   std::function<void(const machineconfig::Agreement& agreement)> on_agreement{};
+  std::function<void(const rollout::PoolReport& report)> on_pool{};
 };
 
-/// Runs the render and rollout controllers until stopped; contends for the lease first where they may write.
-Status run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
-                       std::stop_token stop);
+/// Runs the render and rollout controllers until stopped; contends for the lease first where they may write. Nothing
+/// but the token ends it: a server that is away, rights that are missing or a config that cannot be read are told to
+/// the callbacks and waited for.
+void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
+                     std::stop_token stop);
 
 }  // namespace strake::controlplane

@@ -188,11 +188,18 @@ TEST(Backoff, ACandidateAsksARefusingServerAtItsRetryPeriodAndSaysSo) {
       EXPECT_FALSE(failure.leading);
       EXPECT_EQ(failure.error.code(), refusal.code());
     };
+    int recovered = 0;
+    callbacks.on_recovered = [&] { ++recovered; };
     LeaderElector elector(simulation, client, options, callbacks);
     auto task = simulation.spawn("candidate", [&](std::stop_token stop) { EXPECT_TRUE(elector.run(stop).ok()); });
     run_for(simulation, 1min);
     EXPECT_GE(told, 10u);
     EXPECT_LE(client.counts().attempts, 31) << refusal.message();
+    EXPECT_EQ(recovered, 0);
+    client.set_link(testing::Link::kUp);
+    run_for(simulation, 1min);
+    EXPECT_EQ(recovered, 1);
+    EXPECT_TRUE(elector.is_leader());
     task.request_stop();
     run_for(simulation, 1s);
   }

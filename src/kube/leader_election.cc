@@ -167,16 +167,18 @@ Result<LeaderElector::Attempt> LeaderElector::acquire_or_renew(const Call& call)
     return attempt;
   }
   std::string new_leader;
+  bool recovered = false;
   {
     std::lock_guard lock(mutex_);
     last_error_.reset();
-    failures_ = 0;
+    recovered = std::exchange(failures_, 0) > 0;
     leading_ = *attempt == Attempt::kHeld;
     if (leading_) {
       lead_until_ = sent_at + options_.renew_deadline;
       if (leader_ != options_.identity) new_leader = leader_ = options_.identity;
     }
   }
+  if (recovered && callbacks_.on_recovered) callbacks_.on_recovered();
   if (!new_leader.empty() && callbacks_.on_new_leader) callbacks_.on_new_leader(new_leader);
   return attempt;
 }

@@ -40,6 +40,8 @@ struct LeaderCallbacks {
   std::function<void(const std::string& identity)> on_new_leader{};
   /// The lease could not be read or written; told at every attempt.
   std::function<void(const LeaseFailure&)> on_failure{};
+  /// The lease was read or written again, after failures.
+  std::function<void()> on_recovered{};
 };
 
 class LeaderElector {

@@ -26,21 +26,24 @@ constexpr auto kGateGrace = 1min;
 constexpr std::string_view kReasonRefused = "RenderRefused";
 constexpr std::string_view kReasonIrreconcilable = "Irreconcilable";
 
-kube::InformerOptions render_informer_options() {
+kube::InformerOptions render_informer_options(const kube::Hooks& hooks) {
   kube::InformerOptions options;
+  options.hooks = hooks;
   options.resync = 5min;
   return options;
 }
 
-kube::ControllerOptions render_controller_options() {
+kube::ControllerOptions render_controller_options(const kube::Hooks& hooks) {
   kube::ControllerOptions options;
+  options.hooks = hooks;
   options.name = "render";
   options.rate_limits.longest_retry = 30s;
   return options;
 }
 
-kube::EventRecorderOptions render_event_options() {
+kube::EventRecorderOptions render_event_options(const kube::Hooks& hooks) {
   kube::EventRecorderOptions options;
+  options.hooks = hooks;
   options.component = "strake-render";
   return options;
 }
@@ -59,14 +62,14 @@ RenderController::RenderController(runtime::Runtime& runtime, kube::KubeApi& api
     : runtime_(runtime),
       api_(api),
       options_(std::move(options)),
-      pools_(runtime, api, api::kMachineConfigPool, render_informer_options()),
-      configs_(runtime, api, api::kMachineConfig, render_informer_options()),
-      controller_configs_(runtime, api, api::kControllerConfig, render_informer_options()),
-      os_image_streams_(runtime, api, api::kOsImageStream, render_informer_options()),
-      kubelet_configs_(runtime, api, api::kKubeletConfig, render_informer_options()),
-      runtime_configs_(runtime, api, api::kContainerRuntimeConfig, render_informer_options()),
-      events_(runtime, api, render_event_options()),
-      controller_(runtime, render_controller_options(),
+      pools_(runtime, api, api::kMachineConfigPool, render_informer_options(options_.hooks)),
+      configs_(runtime, api, api::kMachineConfig, render_informer_options(options_.hooks)),
+      controller_configs_(runtime, api, api::kControllerConfig, render_informer_options(options_.hooks)),
+      os_image_streams_(runtime, api, api::kOsImageStream, render_informer_options(options_.hooks)),
+      kubelet_configs_(runtime, api, api::kKubeletConfig, render_informer_options(options_.hooks)),
+      runtime_configs_(runtime, api, api::kContainerRuntimeConfig, render_informer_options(options_.hooks)),
+      events_(runtime, api, render_event_options(options_.hooks)),
+      controller_(runtime, render_controller_options(options_.hooks),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
   const auto every_pool = [this](const kube::Object&) { return all_pools(); };
   // Noted before the controller is told, so that a worker that is quick sees the burst.

@@ -41,6 +41,7 @@ struct RenderOptions {
   /// `assist` observes as well: another manager that renders leaves nothing undone.
   api::Mode mode = api::Mode::kOwn;
   std::size_t rendered_configs_kept = kRenderedConfigsKept;
+  kube::Hooks hooks{};
   /// Told when observing comes to a new result. Called by the worker; must not wait.
   std::function<void(const Agreement&)> on_agreement{};
 };

@@ -23,6 +23,8 @@ enum class NodeAction {
   kTarget,    ///< set desiredConfig now
   kWait,      ///< needs the change, but not now; `waits_for` says why
 };
+inline constexpr NodeAction kNodeActions[] = {NodeAction::kCurrent, NodeAction::kUpdating, NodeAction::kFailing,
+                                              NodeAction::kTarget, NodeAction::kWait};
 std::string_view to_string(NodeAction action);
 
 struct NodePlan {

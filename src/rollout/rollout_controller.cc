@@ -10,21 +10,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-kube::InformerOptions rollout_informer_options() {
+kube::InformerOptions rollout_informer_options(const kube::Hooks& hooks) {
   kube::InformerOptions options;
   options.resync = 5min;
+  options.hooks = hooks;
   return options;
 }
 
 /// Every plan reads the Nodes anew: the informer only tells that one of them changed.
-kube::InformerOptions node_informer_options() {
-  kube::InformerOptions options = rollout_informer_options();
+kube::InformerOptions node_informer_options(const kube::Hooks& hooks) {
+  kube::InformerOptions options = rollout_informer_options(hooks);
   options.identity_only = true;
   return options;
 }
 
-kube::ControllerOptions rollout_controller_options() {
+kube::ControllerOptions rollout_controller_options(const kube::Hooks& hooks) {
   kube::ControllerOptions options;
+  options.hooks = hooks;
   options.name = "rollout";
   options.workers = 1;  // one decision at a time: capacity is counted across the whole pool
   options.rate_limits.longest_retry = 30s;
@@ -91,13 +93,14 @@ Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Cal
   return plans;
 }
 
-RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& api)
+RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& api, RolloutOptions options)
     : runtime_(runtime),
       api_(api),
-      pools_(runtime, api, api::kMachineConfigPool, rollout_informer_options()),
-      nodes_(runtime, api, kube::core::kNode, node_informer_options()),
-      machine_configurations_(runtime, api, api::kMachineConfiguration, rollout_informer_options()),
-      controller_(runtime, rollout_controller_options(),
+      options_(std::move(options)),
+      pools_(runtime, api, api::kMachineConfigPool, rollout_informer_options(options_.hooks)),
+      nodes_(runtime, api, kube::core::kNode, node_informer_options(options_.hooks)),
+      machine_configurations_(runtime, api, api::kMachineConfiguration, rollout_informer_options(options_.hooks)),
+      controller_(runtime, rollout_controller_options(options_.hooks),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
   controller_.watch(pools_);
   controller_.watch(nodes_, [this](const kube::Object&) { return all_pool_keys(); });
@@ -126,7 +129,10 @@ std::vector<kube::ObjectKey> RolloutController::all_pool_keys() const {
 
 Result<kube::Reconciled> RolloutController::reconcile(const kube::ObjectKey& pool_key, const kube::Call& call) {
   auto pool = api_.get(api::kMachineConfigPool, pool_key, call);
-  if (!pool.ok() && pool.error().code() == Code::kNotFound) return kube::Reconciled{};
+  if (!pool.ok() && pool.error().code() == Code::kNotFound) {
+    if (options_.on_pool) options_.on_pool({.pool = pool_key.name, .gone = true});
+    return kube::Reconciled{};
+  }
   if (!pool.ok()) return std::move(pool).error();
   std::vector<kube::Object> pools;
   for (const kube::ObjectPtr& known : pools_.list()) pools.push_back(*known);
@@ -148,6 +154,12 @@ Status RolloutController::write_status(const PoolPlan& plan, const kube::Object&
   const auto patched =
       kube::apply_status_patch(api_, api::kMachineConfigPool, pool, status, kube::IfChanged::kRefuse, call);
   if (!patched.ok()) return Error(patched.error()).context(fmt::format("writing the status of pool {}", pool.name()));
+  if (options_.on_pool) {
+    PoolReport report{.pool = pool.name()};
+    report.degraded = api::condition_is_true(json::Object{{"status", status}}, api::pool_condition::kDegraded);
+    for (const NodePlan& node : plan.nodes) ++report.nodes[node.action];
+    options_.on_pool(report);
+  }
   return {};
 }
 

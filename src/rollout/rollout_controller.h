@@ -5,6 +5,7 @@
 // cache that lags behind our own last write would let one node too many go.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,9 +40,22 @@ class PoolReader {
 /// The plans of every pool, by name.
 Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call);
 
+/// What one look at a pool came to, for metrics.
+struct PoolReport {
+  std::string pool;
+  bool gone = false;      ///< it was deleted; the rest says nothing
+  bool degraded = false;  ///< its condition Degraded is true
+  std::map<NodeAction, std::size_t> nodes{};
+};
+
+struct RolloutOptions {
+  kube::Hooks hooks{};
+  std::function<void(const PoolReport&)> on_pool{};  ///< called by the worker; must not wait
+};
+
 class RolloutController {
  public:
-  RolloutController(runtime::Runtime& runtime, kube::KubeApi& api);
+  RolloutController(runtime::Runtime& runtime, kube::KubeApi& api, RolloutOptions options = {});
 
   void start();
   void stop();
@@ -54,6 +68,7 @@ class RolloutController {
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
+  const RolloutOptions options_;
   kube::Informer pools_;
   kube::Informer nodes_;
   kube::Informer machine_configurations_;

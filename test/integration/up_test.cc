@@ -82,8 +82,8 @@ TEST(Up, AControllerBesideItWaitsForTheLease) {
   auto controller = ChildProcess::start(command);
   ASSERT_TRUE(controller.ok());
   const auto said = [&] { return read_file(state / "log", 1 << 20).value_or(""); };
-  for (int i = 0; i < 200 && said().find("leads") == std::string::npos; ++i) (void)controller->wait_exit(50ms);
-  EXPECT_NE(said().find("strake-up leads; waiting to take over"), std::string::npos) << said();
+  for (int i = 0; i < 200 && said().find("leads; waiting") == std::string::npos; ++i) (void)controller->wait_exit(50ms);
+  EXPECT_NE(said().find("another process leads; waiting to take over leader=strake-up"), std::string::npos) << said();
   EXPECT_TRUE(controller->stop(10s).success()) << said();
   EXPECT_EQ(said().find("controllers running"), std::string::npos) << said();
 }

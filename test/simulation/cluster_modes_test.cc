@@ -41,7 +41,7 @@ spec:
       options.version = "0.1.0";
       options.on_modes = [this](const ClusterModes& modes) { seen.push_back(modes); };
       options.on_agreement = [this](const machineconfig::Agreement& agreement) { agreements.push_back(agreement); };
-      (void)controlplane::run_controllers(simulation(), api, options, stop);
+      controlplane::run_controllers(simulation(), api, options, stop);
     });
   }
   bool lease_exists() { return exists(kube::core::kLease, {std::string(api::kStrakeNamespace), "strake-controller"}); }

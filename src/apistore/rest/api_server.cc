@@ -127,6 +127,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
   router_options.token_file = impl->options.state_directory / "tokens.json";
   router_options.revocation_file = impl->certificates.authority.directory() / "revoked.json";
   router_options.watches = impl->options.watches;
+  router_options.more_metrics = impl->options.more_metrics;
   STRAKE_TRY(impl->router, Router::make(service, std::move(router_options)));
 
   net::ServerOptions server_options;

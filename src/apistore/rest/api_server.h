@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +31,7 @@ struct ApiServerOptions {
   std::string program_version = "0";
   unsigned handler_threads = 8;
   WatchHubOptions watches;
+  std::function<std::string()> more_metrics;  ///< of the program around it: added to /metrics
   runtime::Duration certificate_check = std::chrono::hours(1);
 };
 

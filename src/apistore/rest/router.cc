@@ -76,7 +76,8 @@ Router::Router(Service& service, RouterOptions options, Tables tables)
       credentials_{options.token_file.empty() ? nullptr : &tokens_,
                    options.revocation_file.empty() ? nullptr : &revocations_},
       watches_(service.runtime(), options.watches),
-      resources_(service, tables_, watches_) {}
+      resources_(service, tables_, watches_),
+      more_metrics_(std::move(options.more_metrics)) {}
 
 void Router::stop() {
   stopping_ = true;
@@ -224,7 +225,7 @@ Result<net::Response> Router::metrics(const Caller& caller) {
     counters_.gauge("strake_apistore_bytes", "Size of the database files.")
         .set(static_cast<double>(service_.store().file_bytes()));
   }
-  return text_response(200, counters_.text(), net::kMetricsContentType);
+  return text_response(200, counters_.text() + (more_metrics_ ? more_metrics_() : ""), net::kMetricsContentType);
 }
 
 }  // namespace strake::apistore::rest

@@ -27,6 +27,7 @@ struct RouterOptions {
   std::filesystem::path token_file;       ///< empty: no tokens
   std::filesystem::path revocation_file;  ///< empty: no certificate is revoked
   WatchHubOptions watches;
+  std::function<std::string()> more_metrics;
 };
 
 class Router {
@@ -65,6 +66,7 @@ class Router {
   WatchHub watches_;
   ResourceHandler resources_;
   net::Registry counters_;
+  const std::function<std::string()> more_metrics_;
   std::atomic<bool> stopping_ = false;
 };
 

@@ -1,0 +1,64 @@
+// Signals: what the parts of a daemon report through their hooks, as log lines and metrics.
+//
+// Libraries know what failed and tell a hook; here, at the outermost loop, it becomes a line for people (with what to
+// do) and a number for machines (docs/metrics.md). One object a process. All of it is thread safe and never waits.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "base/runtime.h"
+#include "controlplane/controllers.h"
+#include "kube/hooks.h"
+#include "net/metrics.h"
+
+namespace strake::controlplane {
+
+class Signals {
+ public:
+  Signals(runtime::Runtime& runtime, log::Log& log) : runtime_(runtime), log_(log) {}
+
+  /// For informers, controllers and event recorders. This object must outlive them.
+  kube::Hooks hooks();
+  /// Fills in every callback of the options; `options.identity` must be set.
+  void listen_to(ControllersOptions& options);
+
+  log::Log& log() { return log_; }
+  /// In the Prometheus text format.
+  std::string metrics_text();
+  /// What stands in the way now, one line each; empty while all is well and the API was reached at least once.
+  std::string not_ready_because() const;
+
+ private:
+  void informer_failed(const kube::InformerFailure& failure);
+  void informer_reached(const kube::Resource& resource);
+  void reconciled(const kube::ReconcileRecord& record);
+  void event_lost(const kube::LostEvent& event);
+  void lease_failed(const kube::LeaseFailure& failure);
+  void lease_recovered();
+  void leader_changed(const std::string& leader, const std::string& us);
+  void stopped_leading();
+  void cannot_start(const Error& error, runtime::Duration next_try);
+  void modes_changed(const ClusterModes& modes);
+  void agreement_changed(const machineconfig::Agreement& agreement);
+  void pool_planned(const rollout::PoolReport& report);
+
+  runtime::Runtime& runtime_;
+  log::Log& log_;
+  net::Registry metrics_;
+
+  mutable std::mutex mutex_;
+  bool reached_ = false;                                              ///< an API server answered once
+  std::map<std::string, unsigned> failing_informers_;                 ///< by resource: failures in a row
+  std::map<std::string, std::set<kube::ObjectKey>> failing_objects_;  ///< by controller
+  std::map<std::string, rollout::PoolReport> pools_;
+  std::string lease_trouble_;
+  std::string start_trouble_;
+};
+
+}  // namespace strake::controlplane
