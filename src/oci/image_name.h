@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 
 namespace strake::oci {
 

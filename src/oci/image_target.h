@@ -8,7 +8,7 @@
 
 #include "oci/image_source.h"
 #include "oci/layout.h"
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 
 namespace strake::oci {
 

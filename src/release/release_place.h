@@ -14,7 +14,7 @@
 #include <mutex>
 #include <string>
 
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 
 namespace strake::release {
 

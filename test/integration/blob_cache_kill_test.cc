@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/subprocess.h"
 #include "oci/blob_cache.h"
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 #include "oci/testing/fake_registry.h"
 #include "oci/testing/sample_image.h"
 #include "support/temp_dir.h"

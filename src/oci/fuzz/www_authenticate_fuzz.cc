@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "oci/challenge.h"
+#include "oci/registry/challenge.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto challenges = strake::oci::parse_challenges({reinterpret_cast<const char*>(data), size});

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "codec/base64.h"
-#include "oci/registry_protocol.h"
+#include "oci/registry/registry_protocol.h"
 
 namespace strake::oci::testing {
 

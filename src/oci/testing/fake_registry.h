@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "net/testing/test_server.h"
-#include "oci/registry_client.h"
+#include "oci/registry/registry_client.h"
 
 namespace strake::oci::testing {
 

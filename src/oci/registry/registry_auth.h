@@ -12,7 +12,7 @@
 
 #include "base/runtime.h"
 #include "net/http_client.h"
-#include "oci/registry_protocol.h"
+#include "oci/registry/registry_protocol.h"
 
 namespace strake::oci {
 

@@ -1,4 +1,4 @@
-#include "codec/yaml_style.h"
+#include "codec/yaml/yaml_style.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "codec/unicode_category.h"
 #include "codec/utf8.h"
-#include "codec/yaml_scalar.h"
+#include "codec/yaml/yaml_scalar.h"
 
 namespace strake::yaml {
 namespace {

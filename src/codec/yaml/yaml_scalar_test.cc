@@ -1,4 +1,4 @@
-#include "codec/yaml_scalar.h"
+#include "codec/yaml/yaml_scalar.h"
 
 #include <cmath>
 #include <limits>

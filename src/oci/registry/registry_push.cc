@@ -1,5 +1,5 @@
-#include "oci/registry_auth.h"
-#include "oci/registry_client.h"
+#include "oci/registry/registry_auth.h"
+#include "oci/registry/registry_client.h"
 
 namespace strake::oci {
 

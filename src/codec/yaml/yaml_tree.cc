@@ -1,4 +1,4 @@
-#include "codec/yaml_tree.h"
+#include "codec/yaml/yaml_tree.h"
 
 #include <array>
 #include <charconv>
@@ -12,7 +12,7 @@
 #include "codec/base64.h"
 #include "codec/text_position.h"
 #include "codec/utf8.h"
-#include "codec/yaml_scalar.h"
+#include "codec/yaml/yaml_scalar.h"
 
 namespace strake::yaml {
 namespace {

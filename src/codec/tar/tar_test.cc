@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "codec/tar_format.h"
+#include "codec/tar/tar_format.h"
 
 namespace strake::codec::tar_test {
 

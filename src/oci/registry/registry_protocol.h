@@ -10,9 +10,9 @@
 
 #include "net/http.h"
 #include "net/url.h"
-#include "oci/challenge.h"
-#include "oci/credentials.h"
 #include "oci/manifest.h"
+#include "oci/registry/challenge.h"
+#include "oci/registry/credentials.h"
 
 namespace strake::oci {
 

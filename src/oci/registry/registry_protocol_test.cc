@@ -1,4 +1,4 @@
-#include "oci/registry_protocol.h"
+#include "oci/registry/registry_protocol.h"
 
 #include <gtest/gtest.h>
 

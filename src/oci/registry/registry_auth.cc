@@ -1,4 +1,4 @@
-#include "oci/registry_auth.h"
+#include "oci/registry/registry_auth.h"
 
 #include <algorithm>
 

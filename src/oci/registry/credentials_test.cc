@@ -1,4 +1,4 @@
-#include "oci/credentials.h"
+#include "oci/registry/credentials.h"
 
 #include <fstream>
 

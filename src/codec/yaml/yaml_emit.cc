@@ -6,7 +6,7 @@
 
 #include "codec/utf8.h"
 #include "codec/yaml.h"
-#include "codec/yaml_style.h"
+#include "codec/yaml/yaml_style.h"
 
 namespace strake::yaml {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "codec/utf8.h"
-#include "codec/yaml_tree.h"
+#include "codec/yaml/yaml_tree.h"
 
 namespace strake::yaml {
 namespace {

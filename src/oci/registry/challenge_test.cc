@@ -1,4 +1,4 @@
-#include "oci/challenge.h"
+#include "oci/registry/challenge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "codec/tar_format.h"
+#include "codec/tar/tar_format.h"
 
 #include <algorithm>
 

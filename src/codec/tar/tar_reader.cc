@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "codec/tar.h"
-#include "codec/tar_format.h"
+#include "codec/tar/tar_format.h"
 
 namespace strake::codec {
 namespace {

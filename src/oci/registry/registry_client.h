@@ -15,9 +15,9 @@
 #include "codec/stream.h"
 #include "net/http_client.h"
 #include "net/retry.h"
-#include "oci/credentials.h"
 #include "oci/manifest.h"
-#include "oci/registry_trust.h"
+#include "oci/registry/credentials.h"
+#include "oci/registry/registry_trust.h"
 
 namespace strake::oci {
 

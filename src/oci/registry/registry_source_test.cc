@@ -1,4 +1,4 @@
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 
 #include <fstream>
 

@@ -1,8 +1,8 @@
-#include "oci/registry_client.h"
+#include "oci/registry/registry_client.h"
 
 #include <algorithm>
 
-#include "oci/registry_auth.h"
+#include "oci/registry/registry_auth.h"
 
 namespace strake::oci {
 

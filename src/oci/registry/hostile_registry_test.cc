@@ -8,7 +8,7 @@
 #include "net/testing/raw_tls_server.h"
 #include "oci/blob_cache.h"
 #include "oci/image_files.h"
-#include "oci/registry_source.h"
+#include "oci/registry/registry_source.h"
 #include "oci/testing/fake_registry.h"
 #include "oci/testing/sample_image.h"
 #include "support/temp_dir.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codec/tar.h"
-#include "codec/tar_format.h"
+#include "codec/tar/tar_format.h"
 #include "codec/utf8.h"
 
 namespace strake::codec {

@@ -8,7 +8,7 @@
 
 #include "codec/digest.h"
 #include "codec/yaml.h"
-#include "codec/yaml_style.h"
+#include "codec/yaml/yaml_style.h"
 
 namespace strake::yaml::yaml_emit_test {
 

@@ -1,4 +1,4 @@
-#include "oci/registry_client.h"
+#include "oci/registry/registry_client.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "oci/registry_trust.h"
+#include "oci/registry/registry_trust.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 
 #include "oci/image_source.h"
 #include "oci/mirrors.h"
-#include "oci/registry_client.h"
+#include "oci/registry/registry_client.h"
 
 namespace strake::oci {
 
