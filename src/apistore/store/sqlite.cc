@@ -39,10 +39,16 @@ Error sqlite_error(sqlite3* connection, int result) {
     case SQLITE_FULL: return std::move(failure).with_reason("StorageFull");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return std::move(failure).with_reason(std::string(kStorageDamaged));
-    case SQLITE_IOERR:
-      // Of these only a lack of memory says nothing about the file.
-      if (result == SQLITE_IOERR_NOMEM) return failure;
-      return std::move(failure).with_reason(std::string(kStorageDamaged));
+    default: break;
+  }
+  switch (result) {  // others are about memory, locks and the index of the log, which say nothing about the file
+    case SQLITE_IOERR_READ:
+    case SQLITE_IOERR_SHORT_READ:
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_TRUNCATE:
+    case SQLITE_IOERR_DATA:
+    case SQLITE_IOERR_CORRUPTFS: return std::move(failure).with_reason(std::string(kStorageDamaged));
     default: return failure;
   }
 }
