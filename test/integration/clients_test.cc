@@ -25,8 +25,9 @@ class ClientsTest : public KubectlTest {
       Command command;
       for (const std::string& argument : argv)
         command.argv.push_back(argument == "KUBECONFIG" ? kubeconfig.string() : argument);
-      command.env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home().string()};
-      command.env.insert(command.env.end(), env.begin(), env.end());
+      std::vector<std::string> all = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home().string()};
+      all.insert(all.end(), env.begin(), env.end());
+      command.env = std::move(all);
       command.timeout = 120s;
       const auto output = run(command);
       ASSERT_TRUE(output.ok()) << output.error().to_string();
