@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/time.h"
 
 namespace strake::log {
@@ -25,8 +26,7 @@ constexpr std::string_view kLevelLabels[kLevels] = {"DEBUG", "INFO", "WARNING", 
 constexpr std::string_view kFormatNames[] = {"text", "json"};
 
 bool is_sensitive(std::string_view key) {
-  std::string lower(key);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(key);
   return std::ranges::any_of(kSensitiveWords, [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 

@@ -1,12 +1,36 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace strake {
+
+bool is_all_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = lower_case(c);
+  return lower;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_case(x) == lower_case(y); });
+}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t start = text.find_first_not_of(kBlank);
   if (start == std::string_view::npos) return {};
   return text.substr(start, text.find_last_not_of(kBlank) - start + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
 }
 
 }  // namespace strake

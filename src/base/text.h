@@ -1,13 +1,39 @@
-// Small questions about text, asked everywhere: blanks at the ends, names in a list.
+// Small questions about text, asked everywhere: blanks at the ends, kinds of ASCII characters, pieces, names in a list.
+//
+// ASCII alone, whatever the locale: names, numbers and protocols are not words of a language.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace strake {
 
-/// What a line or a value is without blanks, tabs and line ends around it.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
+/// False of an empty text.
+bool is_all_digits(std::string_view text);
+
+/// 0-15, or -1 when `c` is not a hexadecimal digit of either case.
+constexpr int hex_digit_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+constexpr bool is_hex_digit(char c) { return hex_digit_value(c) >= 0; }
+
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+std::string lower_case(std::string_view text);
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+/// Without blanks, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
+
+/// What stands between separators; one piece more than there are separators, some of them perhaps empty.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// The keys of a map as "a, b, c" for messages, "none" when there is nothing.
 template <typename Map>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <map>
 
 namespace strake::text_test {
@@ -12,6 +13,38 @@ TEST(Text, Trimmed) {
   EXPECT_EQ(trimmed(" \n\t\r"), "");
   EXPECT_EQ(trimmed(""), "");
   EXPECT_EQ(trimmed("\v a"), "\v a") << "only what ends lines and separates words";
+}
+
+TEST(Text, KindsOfCharacters) {
+  for (int code = 0; code < 256; ++code) {
+    const char c = static_cast<char>(code);
+    const bool ascii = code < 128;
+    EXPECT_EQ(is_digit(c), ascii && std::isdigit(code) != 0) << code;
+    EXPECT_EQ(is_letter(c), ascii && std::isalpha(code) != 0) << code;
+    EXPECT_EQ(is_alphanumeric(c), ascii && std::isalnum(code) != 0) << code;
+    EXPECT_EQ(is_hex_digit(c), ascii && std::isxdigit(code) != 0) << code;
+    EXPECT_EQ(lower_case(c), ascii ? static_cast<char>(std::tolower(code)) : c) << code;
+  }
+  EXPECT_EQ(hex_digit_value('0'), 0);
+  EXPECT_EQ(hex_digit_value('a'), 10);
+  EXPECT_EQ(hex_digit_value('F'), 15);
+  EXPECT_TRUE(is_all_digits("0123456789"));
+  EXPECT_FALSE(is_all_digits(""));
+  EXPECT_FALSE(is_all_digits("12-"));
+}
+
+TEST(Text, Case) {
+  EXPECT_EQ(lower_case("MachineSet \xC3\x84"), "machineset \xC3\x84") << "what is not ASCII stays";
+  EXPECT_TRUE(equal_ignoring_case("Content-Length", "content-lengtH"));
+  EXPECT_FALSE(equal_ignoring_case("Content-Length", "Content-Lengths"));
+  EXPECT_FALSE(equal_ignoring_case("[", "{")) << "they differ in the bit that tells letters apart";
+}
+
+TEST(Text, Split) {
+  using Pieces = std::vector<std::string_view>;
+  EXPECT_EQ(split("a,b,c", ','), (Pieces{"a", "b", "c"}));
+  EXPECT_EQ(split(",a,", ','), (Pieces{"", "a", ""}));
+  EXPECT_EQ(split("", ','), (Pieces{""}));
 }
 
 TEST(Text, NamesIn) {

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 #include "cmd/release_input.h"
@@ -124,9 +125,8 @@ Status hand_out_manifests(const Invocation& invocation, const std::vector<json::
   if (failure) return errno_error(failure.value(), directory);
   for (const json::Value& object : objects) {
     STRAKE_TRY(const std::string text, yaml::emit(object));
-    std::string name = fmt::format("{}-{}.yaml", json::find_string(object, {"kind"}).value_or(""),
-                                   json::find_string(object, {"metadata", "name"}).value_or(""));
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string name = lower_case(fmt::format("{}-{}.yaml", json::find_string(object, {"kind"}).value_or(""),
+                                                    json::find_string(object, {"metadata", "name"}).value_or("")));
     STRAKE_CHECK_OK(write_file_atomic(std::filesystem::path(directory) / name, text, 0644));
   }
   return {};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "codec/hex.h"
 
 namespace strake::codec {

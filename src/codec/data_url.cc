@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "codec/base64.h"
 #include "codec/hex.h"
 #include "codec/utf8.h"
@@ -11,10 +12,6 @@ namespace strake::codec {
 namespace {
 
 constexpr std::string_view kDataPrefix = "data:";
-
-bool is_ascii_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 /// A token character of RFC 2045: visible ASCII without the separators.
 bool is_mime_token_char(char c) {
@@ -35,7 +32,7 @@ enum DataByte : unsigned char { kForbidden = 1, kPercent = 2, kNoHexDigit = 4 };
 constexpr std::array<unsigned char, 256> kDataBytes = [] {
   std::array<unsigned char, 256> bytes{};
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
-    const bool hex = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
+    const bool hex = byte < 0x80 && is_hex_digit(static_cast<char>(byte));
     const bool allowed = byte < 0x7F && is_url_data_char(static_cast<char>(byte));
     bytes[byte] =
         static_cast<unsigned char>((allowed ? 0 : kForbidden) | (byte == '%' ? kPercent : 0) | (hex ? 0 : kNoHexDigit));
@@ -266,7 +263,7 @@ std::string encode_data_url(std::string_view data) {
   constexpr std::string_view kUnreservedMarks = "-_.!~*'()";
   std::string out = "data:,";
   for (char c : data) {
-    if (is_ascii_letter_or_digit(c) || kUnreservedMarks.find(c) != std::string_view::npos) {
+    if (is_alphanumeric(c) || kUnreservedMarks.find(c) != std::string_view::npos) {
       out.push_back(c);
       continue;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace strake::codec {
 
 std::string encode_hex(std::span<const std::byte> bytes) {
@@ -16,13 +18,6 @@ std::string encode_hex(std::span<const std::byte> bytes) {
 }
 
 std::string encode_hex(std::string_view bytes) { return encode_hex(std::as_bytes(std::span(bytes))); }
-
-int hex_digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 Result<std::string> decode_hex(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -19,7 +19,4 @@ Result<std::string> decode_hex(std::string_view text);
 /// True for a non-empty run of `0-9a-f`.
 bool is_lower_hex(std::string_view text);
 
-/// 0-15, or -1 when `c` is not a hexadecimal digit.
-int hex_digit_value(char c);
-
 }  // namespace strake::codec

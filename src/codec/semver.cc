@@ -6,16 +6,12 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
+
 namespace strake::codec {
 namespace {
 
 constexpr std::size_t kMaxVersionLength = 256;
-
-bool is_version_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_version_digit);
-}
 
 Error bad_version(std::string_view text, std::string_view why) {
   return error(Code::kInvalidArgument, "`{}` is not a version like 4.18.2 or 4.19.0-rc.1: {}",
@@ -33,20 +29,8 @@ Result<std::uint64_t> parse_version_number(std::string_view whole, std::string_v
   return value;
 }
 
-std::vector<std::string_view> split_version(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
 bool is_version_identifier(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_version_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '-'; });
 }
 
 /// Numbers before words, numbers by value, words bytewise. Numbers may be longer than any integer type.
@@ -65,14 +49,14 @@ Result<SemVer> SemVer::parse(std::string_view text) {
   std::string_view rest = text;
   SemVer version;
   if (const std::size_t plus = rest.find('+'); plus != std::string_view::npos) {
-    for (std::string_view part : split_version(rest.substr(plus + 1), '.')) {
+    for (std::string_view part : split(rest.substr(plus + 1), '.')) {
       if (!is_version_identifier(part)) return bad_version(text, "the part behind `+` is malformed");
     }
     version.build = rest.substr(plus + 1);
     rest = rest.substr(0, plus);
   }
   if (const std::size_t dash = rest.find('-'); dash != std::string_view::npos) {
-    for (std::string_view part : split_version(rest.substr(dash + 1), '.')) {
+    for (std::string_view part : split(rest.substr(dash + 1), '.')) {
       if (!is_version_identifier(part)) return bad_version(text, "the part behind `-` is malformed");
       if (is_all_digits(part) && part.size() > 1 && part.front() == '0') {
         return bad_version(text, "a number behind `-` starts with 0");
@@ -81,7 +65,7 @@ Result<SemVer> SemVer::parse(std::string_view text) {
     }
     rest = rest.substr(0, dash);
   }
-  const auto numbers = split_version(rest, '.');
+  const auto numbers = split(rest, '.');
   if (numbers.size() != 3) return bad_version(text, "it must have three numbers");
   STRAKE_TRY(version.major, parse_version_number(text, numbers[0], "major"));
   STRAKE_TRY(version.minor, parse_version_number(text, numbers[1], "minor"));

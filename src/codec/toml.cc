@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "codec/text_position.h"
 #include "codec/toml_scalar.h"
 #include "codec/utf8.h"
@@ -177,9 +178,7 @@ class Parser {
     }
   }
 
-  static bool is_bare_key_character(char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  }
+  static bool is_bare_key_character(char c) { return is_alphanumeric(c) || c == '-' || c == '_'; }
 
   /// [a.b] or [[a.b]]; returns the table that the lines below it fill.
   Result<Node*> header(Node& root) {
@@ -420,10 +419,7 @@ class Parser {
     std::uint32_t code_point = 0;
     for (std::size_t i = 0; i < digits; ++i, ++offset_) {
       const char c = peek();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
+      const int digit = hex_digit_value(c);
       if (digit < 0) return error_at(start, "the escape needs {} hexadecimal digits", digits);
       code_point = code_point * 16 + static_cast<std::uint32_t>(digit);
     }

@@ -8,18 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace strake::toml {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
-
 /// Underscores taken out, or nullopt when one does not stand between two digits of `base`.
 std::optional<std::string> without_underscores(std::string_view digits, int base) {
   const auto is_digit_of_base = [base](char c) {
-    if (base == 16) return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (base == 16) return is_hex_digit(c);
     return c >= '0' && c < '0' + base;
   };
   std::string plain;
@@ -53,10 +51,10 @@ int days_in_month(int year, int month) {
 /// "07:32" or "07:32:60": the two or three numbers within their ranges.
 bool is_clock(std::string_view text, bool with_seconds) {
   if (text.size() != (with_seconds ? 8u : 5u) || text[2] != ':') return false;
-  if (!all_digits(text.substr(0, 2)) || !all_digits(text.substr(3, 2))) return false;
+  if (!is_all_digits(text.substr(0, 2)) || !is_all_digits(text.substr(3, 2))) return false;
   if (number_of(text.substr(0, 2)) > 23 || number_of(text.substr(3, 2)) > 59) return false;
   // RFC 3339 allows the leap second.
-  return !with_seconds || (text[5] == ':' && all_digits(text.substr(6, 2)) && number_of(text.substr(6, 2)) <= 60);
+  return !with_seconds || (text[5] == ':' && is_all_digits(text.substr(6, 2)) && number_of(text.substr(6, 2)) <= 60);
 }
 
 /// "07:32:00.999", and with `may_have_offset` also "07:32:00Z" and "07:32:00-07:00".
@@ -143,7 +141,8 @@ Scalar decimal_number(std::string_view token) {
 
 bool is_date(std::string_view token) {
   if (token.size() != 10 || token[4] != '-' || token[7] != '-') return false;
-  if (!all_digits(token.substr(0, 4)) || !all_digits(token.substr(5, 2)) || !all_digits(token.substr(8))) return false;
+  if (!is_all_digits(token.substr(0, 4)) || !is_all_digits(token.substr(5, 2)) || !is_all_digits(token.substr(8)))
+    return false;
   const int month = number_of(token.substr(5, 2)), day = number_of(token.substr(8));
   return month >= 1 && month <= 12 && day >= 1 && day <= days_in_month(number_of(token.substr(0, 4)), month);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "ignition/checks.h"
 
 namespace strake::ignition {
@@ -176,8 +177,7 @@ std::string fold_case(std::string_view name) {
       folded += 'k';
       i += 2;
     } else {
-      const char c = name[i];
-      folded += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      folded += lower_case(name[i]);
     }
   }
   return folded;

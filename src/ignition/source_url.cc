@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "codec/data_url.h"
 #include "codec/hex.h"
 
 namespace strake::ignition {
 
 namespace {
-
-bool is_url_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_url_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// nullopt when a `%` is not followed by two hexadecimal digits.
 std::optional<std::string> unescape_url(std::string_view text, bool plus_is_blank = false) {
@@ -23,8 +21,8 @@ std::optional<std::string> unescape_url(std::string_view text, bool plus_is_blan
       out.push_back(plus_is_blank && text[i] == '+' ? ' ' : text[i]);
       continue;
     }
-    const int high = i + 1 < text.size() ? codec::hex_digit_value(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? codec::hex_digit_value(text[i + 2]) : -1;
+    const int high = i + 1 < text.size() ? hex_digit_value(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit_value(text[i + 2]) : -1;
     if (high < 0 || low < 0) return std::nullopt;
     out.push_back(static_cast<char>(high << 4 | low));
     i += 2;
@@ -35,12 +33,12 @@ std::optional<std::string> unescape_url(std::string_view text, bool plus_is_blan
 bool is_valid_userinfo(std::string_view userinfo) {
   constexpr std::string_view kMarks = "-._:~!$&'()*+,;=%@";
   return unescape_url(userinfo) && std::ranges::all_of(userinfo, [&](char c) {
-           return is_url_letter(c) || is_url_digit(c) || kMarks.find(c) != std::string_view::npos;
+           return is_letter(c) || is_digit(c) || kMarks.find(c) != std::string_view::npos;
          });
 }
 
 bool is_valid_port(std::string_view port) {
-  return port.empty() || (port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_url_digit));
+  return port.empty() || (port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit));
 }
 
 /// A host name may percent-encode only what is not ASCII, and ASCII only letters, digits and these marks stand for
@@ -52,14 +50,14 @@ bool is_valid_host_text(std::string_view host, bool is_zone = false) {
     if (c == '%') {
       const std::string_view escape = host.substr(i, 3);
       if (!unescape_url(escape)) return false;
-      const int byte = codec::hex_digit_value(escape[1]) << 4 | codec::hex_digit_value(escape[2]);
+      const int byte = hex_digit_value(escape[1]) << 4 | hex_digit_value(escape[2]);
       const bool reserved = kMarks.find(static_cast<char>(byte)) == std::string_view::npos &&
-                            !is_url_letter(static_cast<char>(byte)) && !is_url_digit(static_cast<char>(byte));
+                            !is_letter(static_cast<char>(byte)) && !is_digit(static_cast<char>(byte));
       if (is_zone ? (escape != "%25" && byte != ' ' && reserved && byte < 0x80) : (byte < 0x80 && escape != "%25")) {
         return false;
       }
       i += 2;
-    } else if (static_cast<unsigned char>(c) < 0x80 && !is_url_letter(c) && !is_url_digit(c) &&
+    } else if (static_cast<unsigned char>(c) < 0x80 && !is_letter(c) && !is_digit(c) &&
                kMarks.find(c) == std::string_view::npos) {
       return false;
     }
@@ -99,15 +97,11 @@ bool is_valid_authority(std::string_view authority) {
 std::optional<std::pair<std::string, std::string_view>> split_scheme(std::string_view url) {
   for (std::size_t i = 0; i < url.size(); ++i) {
     const char c = url[i];
-    if (is_url_letter(c)) continue;
-    if ((is_url_digit(c) || c == '+' || c == '-' || c == '.') && i != 0) continue;
+    if (is_letter(c)) continue;
+    if ((is_digit(c) || c == '+' || c == '-' || c == '.') && i != 0) continue;
     if (c != ':') break;
     if (i == 0) return std::nullopt;
-    std::string scheme(url.substr(0, i));
-    std::ranges::transform(scheme, scheme.begin(), [](char letter) {
-      return static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
-    });
-    return std::pair(std::move(scheme), url.substr(i + 1));
+    return std::pair(lower_case(url.substr(0, i)), url.substr(i + 1));
   }
   return std::pair(std::string(), url);
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "net/url.h"
 
 namespace strake::kube {
@@ -108,13 +109,6 @@ Status use_user(const KubeconfigUser& user, ClusterAccess& access) {
   return {};
 }
 
-std::string trimmed(std::string text) {
-  const char* const blank = " \t\r\n";
-  text.erase(0, std::min(text.find_first_not_of(blank), text.size()));
-  text.erase(text.find_last_not_of(blank) + 1);
-  return text;
-}
-
 }  // namespace
 
 Result<ClusterAccess> resolve_access(const Kubeconfig& config, const AccessOverrides& overrides) {
@@ -167,7 +161,7 @@ Result<ClusterAccess> in_cluster_access(const InClusterLocations& locations) {
   access.token_file = locations.folder / "token";
   STRAKE_TRY_CONTEXT(access.ca_pem, pem_from("", locations.folder / "ca.crt", "ca.crt"), "the pod's service account");
   if (Result<std::string> ns = read_file(locations.folder / "namespace", kMaxNamespaceFileBytes); ns.ok()) {
-    access.ns = trimmed(*std::move(ns));
+    access.ns = trimmed(*ns);
   } else if (ns.error().code() != Code::kNotFound) {
     return std::move(ns).error().context("the pod's service account");
   }

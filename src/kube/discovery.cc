@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "net/http.h"
 
 namespace strake::kube {
@@ -21,13 +22,12 @@ std::vector<std::string> strings_at(const json::Value& root, std::string_view fi
 
 bool has(const std::vector<std::string>& list, std::string_view word) {
   return std::any_of(list.begin(), list.end(),
-                     [&](const std::string& item) { return net::equal_ignoring_case(item, word); });
+                     [&](const std::string& item) { return equal_ignoring_case(item, word); });
 }
 
 bool is_called(const ApiResource& resource, std::string_view word) {
-  return net::equal_ignoring_case(resource.resource.plural, word) ||
-         net::equal_ignoring_case(resource.singular, word) || net::equal_ignoring_case(resource.resource.kind, word) ||
-         has(resource.short_names, word);
+  return equal_ignoring_case(resource.resource.plural, word) || equal_ignoring_case(resource.singular, word) ||
+         equal_ignoring_case(resource.resource.kind, word) || has(resource.short_names, word);
 }
 
 /// The first resource the word names, in the order of the groups; words may be qualified by version and group.

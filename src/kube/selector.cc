@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace strake::kube {
 
 namespace {
@@ -15,8 +17,6 @@ constexpr std::size_t kMaxSelectorBytes = 64u << 10;
 constexpr std::size_t kMaxSelectorRequirements = 1000;
 constexpr std::size_t kMaxRequirementValues = 10'000;
 constexpr std::string_view kContradictoryKey = "strake.dev/none";
-
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 bool is_name_part(std::string_view text) {
   if (text.empty() || !is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) return false;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "api/machine_configuration.h"
+#include "base/text.h"
 
 namespace strake::machineconfig {
 
@@ -36,8 +37,7 @@ bool is_unit_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || name.size() > kMaxServiceName) return false;
   const auto is_name_character = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view(":._\\@-").find(c) != std::string_view::npos;
+    return is_alphanumeric(c) || std::string_view(":._\\@-").find(c) != std::string_view::npos;
   };
   return std::all_of(name.begin(), name.end(), is_name_character) &&
          std::find(std::begin(kSuffixes), std::end(kSuffixes), name.substr(dot + 1)) != std::end(kSuffixes);

@@ -4,23 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/base64.h"
 
 namespace strake::machineconfig {
 
 namespace {
 
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
-
-std::string lowered(std::string_view text) {
-  std::string copy(text);
-  std::transform(copy.begin(), copy.end(), copy.begin(), lower);
-  return copy;
-}
 
 /// Calls `matches(rest)` at every place where `marker` stands; true as soon as it says so.
 template <typename Matches>
@@ -144,7 +135,7 @@ bool has_token(std::string_view text, std::string_view lower_text) {
 bool names_a_secret(std::string_view key) {
   std::string joined;
   for (const char c : key) {
-    if (is_alphanumeric(c)) joined += lower(c);
+    if (is_alphanumeric(c)) joined += lower_case(c);
   }
   constexpr std::string_view kEndings[] = {
       "password",   "passwd",      "passphrase", "secret",    "token",        "apikey",
@@ -244,7 +235,7 @@ std::string_view to_string(SecretKind kind) {
 }
 
 std::optional<SecretKind> find_secret(std::string_view contents) {
-  const std::string lower_text = lowered(contents);
+  const std::string lower_text = lower_case(contents);
   if (has_pull_secret(lower_text)) return SecretKind::kPullSecret;
   if (lower_text.find("client-key-data") != std::string_view::npos) return SecretKind::kKubeconfig;
   if (has_kubernetes_secret(lower_text)) return SecretKind::kKubernetesSecret;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/utf8.h"
 #include "machineconfig/sequence_diff.h"
 
@@ -90,13 +91,6 @@ void add_hunk(const std::vector<Edit>& edits, EditRange range, const std::vector
     out.add(edit.kind == EditKind::kKeep ? " " : edit.kind == EditKind::kRemove ? "-" : "+", line);
     if (!complete) out.add("", "\\ No newline at end of file");
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 bool is_comment(std::string_view line) { return line.empty() || line.front() == '#' || line.front() == ';'; }

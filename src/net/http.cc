@@ -2,23 +2,9 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace strake::net {
-namespace {
-
-char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string_view trim_header_space(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-}  // namespace
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
-}
-
 std::optional<std::string_view> Headers::get(std::string_view name) const {
   for (const Header& field : fields_) {
     if (equal_ignoring_case(field.name, name)) return field.value;
@@ -38,7 +24,7 @@ bool Headers::has_token(std::string_view name, std::string_view token) const {
   for (std::string_view rest : all(name)) {
     while (!rest.empty()) {
       const std::size_t comma = rest.find(',');
-      if (equal_ignoring_case(trim_header_space(rest.substr(0, comma)), token)) return true;
+      if (equal_ignoring_case(trimmed(rest.substr(0, comma)), token)) return true;
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
@@ -58,8 +44,7 @@ void Headers::remove(std::string_view name) {
 bool is_http_token(std::string_view text) {
   constexpr std::string_view kPunctuation = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](char c) {
-    return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
-           kPunctuation.find(c) != std::string_view::npos;
+    return is_alphanumeric(c) || kPunctuation.find(c) != std::string_view::npos;
   });
 }
 

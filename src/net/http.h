@@ -65,8 +65,6 @@ struct Response {
   std::string body;
 };
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
-
 /// RFC 9110 section 5.6.2: the characters of a method or of a field name.
 bool is_http_token(std::string_view text);
 

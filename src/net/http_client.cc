@@ -11,6 +11,7 @@
 
 #include <curl/curl.h>
 
+#include "base/text.h"
 #include "net/client_trust.h"
 #include "net/http_transfer.h"
 #include "net/url.h"

@@ -6,16 +6,15 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace strake::net {
 namespace {
 
 bool is_metric_name(std::string_view name, bool colon_allowed) {
   if (name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
-  return std::ranges::all_of(name, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           (c == ':' && colon_allowed);
-  });
+  return std::ranges::all_of(name,
+                             [&](char c) { return is_alphanumeric(c) || c == '_' || (c == ':' && colon_allowed); });
 }
 
 std::string escape_metric_text(std::string_view text, bool quotes) {

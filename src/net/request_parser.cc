@@ -6,6 +6,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/text.h"
+
 namespace strake::net {
 namespace {
 

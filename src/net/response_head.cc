@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include "base/text.h"
 #include "net/http_date.h"
 
 namespace strake::net {

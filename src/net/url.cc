@@ -5,15 +5,10 @@
 
 #include <boost/url.hpp>
 
+#include "base/text.h"
+
 namespace strake::net {
 namespace {
-
-int hex_digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool has_control_character(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
@@ -71,15 +66,13 @@ std::string authority_of(const Url& url) {
 
 Result<Url> url_from_view(const boost::urls::url_view& view) {
   Url url;
-  url.scheme = std::string(view.scheme());
-  std::ranges::transform(url.scheme, url.scheme.begin(), [](unsigned char c) { return std::tolower(c); });
+  url.scheme = lower_case(std::string(view.scheme()));
   if (url.scheme != "http" && url.scheme != "https") {
     return error(Code::kUnsupported, "the URL scheme is '{}': use https (or http)", url.scheme);
   }
   url.user = view.user();
   url.password = view.password();
-  url.host = view.host_address();
-  std::ranges::transform(url.host, url.host.begin(), [](unsigned char c) { return std::tolower(c); });
+  url.host = lower_case(view.host_address());
   if (url.host.empty()) return error(Code::kInvalidArgument, "the URL names no host");
   if (has_control_character(url.host) || url.host.find_first_of("/?#@ ") != std::string::npos) {
     return error(Code::kInvalidArgument, "the host of the URL holds a character no host name has");
@@ -237,8 +230,7 @@ std::string percent_encode(std::string_view text) {
   out.reserve(text.size());
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                            c == '.' || c == '_' || c == '~';
+    const bool unreserved = is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
     if (unreserved) {
       out.push_back(c);
     } else {

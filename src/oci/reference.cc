@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace strake::oci {
 
 namespace {
@@ -14,9 +16,6 @@ constexpr std::size_t kImageIdLength = 64;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter_or_digit(char c) { return is_lower_or_digit(c) || is_upper(c); }
-bool is_hex_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
 bool is_port(std::string_view text) {
   unsigned port = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -24,8 +23,8 @@ bool is_port(std::string_view text) {
 }
 
 bool is_dns_label(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter_or_digit(c) || c == '-'; });
+  return !text.empty() && text.size() <= 63 && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '-'; });
 }
 
 bool is_dns_name(std::string_view text) {
@@ -96,9 +95,9 @@ bool is_repository_path(std::string_view text) {
 }
 
 bool is_tag(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxTagBytes && (is_letter_or_digit(text.front()) || text.front() == '_') &&
+  return !text.empty() && text.size() <= kMaxTagBytes && (is_alphanumeric(text.front()) || text.front() == '_') &&
          std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_letter_or_digit(c) || c == '_' || c == '.' || c == '-'; });
+                     [](char c) { return is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 std::string Reference::name() const { return fmt::format("{}/{}", registry, repository); }

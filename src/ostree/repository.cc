@@ -11,6 +11,8 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
+
 namespace strake::ostree {
 
 namespace {
@@ -20,13 +22,6 @@ constexpr std::size_t kMaxRefBytes = 128;
 constexpr std::size_t kMaxRefs = 10'000;
 constexpr std::size_t kMaxRefsInMessage = 10;
 constexpr std::uint32_t kUserOnlyModeBits = 0775;
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 /// The value of a key in one section of a key file.
 std::optional<std::string> key_file_value(std::string_view text, std::string_view section, std::string_view key) {

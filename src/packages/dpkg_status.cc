@@ -1,27 +1,13 @@
 #include <charconv>
 #include <limits>
 
+#include "base/text.h"
 #include "packages/packages.h"
 
 namespace strake::packages {
 namespace {
 
 enum class WithoutStatus { kAbsent, kInstalled };
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-bool same_word(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
-  }
-  return true;
-}
 
 /// "EPOCH:VERSION-REVISION": the first colon and the last hyphen count.
 Status set_dpkg_version(std::string_view text, Package& package) {
@@ -78,12 +64,12 @@ Status add_package(const Paragraph& paragraph, WithoutStatus without, std::vecto
 }
 
 void set_field(std::string_view name, std::string_view value, Paragraph& paragraph) {
-  if (same_word(name, "package")) paragraph.package = value;
-  if (same_word(name, "status")) paragraph.status = value;
-  if (same_word(name, "version")) paragraph.version = value;
-  if (same_word(name, "architecture")) paragraph.architecture = value;
-  if (same_word(name, "source")) paragraph.source = value;
-  if (same_word(name, "installed-size")) paragraph.installed_size = value;
+  if (equal_ignoring_case(name, "package")) paragraph.package = value;
+  if (equal_ignoring_case(name, "status")) paragraph.status = value;
+  if (equal_ignoring_case(name, "version")) paragraph.version = value;
+  if (equal_ignoring_case(name, "architecture")) paragraph.architecture = value;
+  if (equal_ignoring_case(name, "source")) paragraph.source = value;
+  if (equal_ignoring_case(name, "installed-size")) paragraph.installed_size = value;
 }
 
 Result<std::vector<Package>> read_paragraphs(std::string_view text, WithoutStatus without) {

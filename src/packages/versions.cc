@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <compare>
 
+#include "base/text.h"
 #include "packages/packages.h"
 
 namespace strake::packages {
 namespace {
-
-// Not those of <cctype>: the locale must have no say.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 int sign(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
 

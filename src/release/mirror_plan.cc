@@ -16,8 +16,7 @@ std::string repository_of_pull_spec(std::string_view pull_spec) {
 
 std::string valid_tag(std::string tag) {
   for (char& c : tag) {
-    const bool valid =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    const bool valid = is_alphanumeric(c) || c == '.' || c == '-' || c == '_';
     if (!valid) c = '-';
   }
   if (tag.size() > oci::kMaxTagBytes) tag.resize(oci::kMaxTagBytes);

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "base/text.h"
 #include "codec/json.h"
 
 namespace strake::release {
@@ -33,15 +34,6 @@ Result<json::Value> parse_first_value(std::string_view text) {
   return parser.release();
 }
 
-bool equal_in_any_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
-
 /// One object whose members are all known beforehand.
 class ClosedObject {
  public:
@@ -55,7 +47,7 @@ class ClosedObject {
     }
     for (const auto& [name, member] : value_->get_object()) {
       bool is_known = false;
-      for (const std::string_view known : known_) is_known = is_known || equal_in_any_case(name, known);
+      for (const std::string_view known : known_) is_known = is_known || equal_ignoring_case(name, known);
       if (!is_known)
         return error(Code::kInvalidArgument, "payload: {} has unknown member '{}'", path_, std::string_view(name));
     }
@@ -67,7 +59,7 @@ class ClosedObject {
     if (absent()) return nullptr;
     const json::Value* found = nullptr;
     for (const auto& [key, value] : value_->get_object()) {
-      if (equal_in_any_case(key, name)) found = &value;
+      if (equal_ignoring_case(key, name)) found = &value;
     }
     return found == nullptr || found->is_null() ? nullptr : found;
   }

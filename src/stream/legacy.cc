@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "base/text.h"
 #include "codec/document_node.h"
 
 namespace strake::stream {
@@ -45,9 +47,7 @@ constexpr KnownFile kKnownFiles[] = {
     {"ignition-gpg-key", "", ""},
 };
 
-bool is_word_byte(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_word_byte(char c) { return is_alphanumeric(c) || c == '_'; }
 
 bool contains_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {

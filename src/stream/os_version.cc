@@ -4,6 +4,8 @@
 #include <charconv>
 #include <vector>
 
+#include "base/text.h"
+
 namespace strake::stream {
 
 namespace {
@@ -26,9 +28,7 @@ std::uint32_t number_of(std::string_view digits) {
   return value;
 }
 
-bool is_small_number(std::string_view text) {
-  return !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool is_small_number(std::string_view text) { return text.size() <= 6 && is_all_digits(text); }
 
 std::optional<VersionParts> split_version(std::string_view text) {
   VersionParts parts;
@@ -56,7 +56,7 @@ std::chrono::year_month_day calendar_day(std::string_view built) {
 
 bool is_build_time(std::string_view text) {
   if (text.size() != 8 && text.size() != 10 && text.size() != 12) return false;
-  if (text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (!is_all_digits(text)) return false;
   if (!calendar_day(text).ok() || text < "2018") return false;
   if (text.size() >= 10 && text.substr(8, 2) > "23") return false;
   return text.size() < 12 || text.substr(10, 2) <= "59";

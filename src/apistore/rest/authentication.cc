@@ -1,5 +1,7 @@
 #include "apistore/rest/authentication.h"
 
+#include "base/text.h"
+
 namespace strake::apistore::rest {
 
 namespace {
@@ -20,8 +22,7 @@ std::optional<std::string_view> bearer_token(const net::Headers& headers) {
   constexpr std::string_view kScheme = "bearer ";
   const auto field = headers.get("Authorization");
   if (!field) return std::nullopt;
-  if (field->size() <= kScheme.size() || !net::equal_ignoring_case(field->substr(0, kScheme.size()), kScheme))
-    return "";
+  if (field->size() <= kScheme.size() || !equal_ignoring_case(field->substr(0, kScheme.size()), kScheme)) return "";
   return field->substr(kScheme.size());
 }
 

@@ -8,6 +8,7 @@
 
 #include "apistore/rest/human_duration.h"
 #include "apistore/rest/pod_summary.h"
+#include "base/text.h"
 
 namespace strake::apistore::rest {
 
@@ -34,12 +35,6 @@ std::string object_age(const json::Value& object, WallTime now) {
 std::int64_t member_count(const json::Value& object, std::string_view field) {
   const json::Value* members = json::find(object, {field});
   return members != nullptr && members->is_object() ? static_cast<std::int64_t>(members->get_object().size()) : 0;
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
 }
 
 // --- nodes ---
@@ -172,13 +167,6 @@ constexpr std::array kEventColumns = {
     BuiltinColumn{"Count", "string", "", 1, "How often it happened."},
     BuiltinColumn{"Name", "string", "name", 1, kNameColumn.description},
 };
-
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t start = text.find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) return "";
-  return std::string(text.substr(start, text.find_last_not_of(kBlanks) - start + 1));
-}
 
 json::Array event_cells(const json::Value& event, WallTime now) {
   // Old clients fill in the timestamps, new ones eventTime and a series.

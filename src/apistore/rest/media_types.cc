@@ -6,6 +6,7 @@
 
 #include "apistore/rest/protobuf_body.h"
 #include "apistore/rest/request.h"
+#include "base/text.h"
 
 namespace strake::apistore::rest {
 
@@ -28,34 +29,21 @@ struct MediaRange {
   bool is_json() const { return type == "application/json" || type == "application/*" || type == "*/*"; }
 };
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
-
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
-
 /// Cuts `text` at the first separator; what is behind it stays in `text`.
 std::string_view take_piece(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view piece = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
-  return without_blanks(piece);
+  return trimmed(piece);
 }
 
 MediaRange parse_media_range(std::string_view text) {
   MediaRange range;
-  range.type = in_lower_case(take_piece(text, ';'));
+  range.type = lower_case(take_piece(text, ';'));
   while (!text.empty()) {
     std::string_view parameter = take_piece(text, ';');
-    const std::string name = in_lower_case(take_piece(parameter, '='));
-    std::string_view value = without_blanks(parameter);
+    const std::string name = lower_case(take_piece(parameter, '='));
+    std::string_view value = trimmed(parameter);
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
     if (name == "q") {
       std::from_chars(value.data(), value.data() + value.size(), range.quality);

@@ -5,6 +5,7 @@
 
 #include "apistore/rest/discovery.h"
 #include "apistore/service/service_errors.h"
+#include "base/text.h"
 
 namespace strake::apistore::rest {
 
@@ -50,7 +51,7 @@ std::vector<std::string> methods_of(const ResourcePath& path) {
 }
 
 /// As the decoder of Kubernetes' own parameters: only these two mean no.
-bool flag(std::string_view value) { return !(value == "0" || net::equal_ignoring_case(value, "false")); }
+bool flag(std::string_view value) { return !(value == "0" || equal_ignoring_case(value, "false")); }
 
 }  // namespace
 

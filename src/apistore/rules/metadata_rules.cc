@@ -5,6 +5,7 @@
 
 #include "apistore/rules/name_rules.h"
 #include "apistore/service/service_errors.h"
+#include "base/text.h"
 
 namespace strake::apistore {
 
@@ -143,9 +144,8 @@ void check_metadata(const Kind& kind, const json::Value& object, std::vector<Fie
   std::size_t annotation_bytes = 0;
   for_each_text(object, "annotations", [&](std::string_view key, std::string_view value) {
     annotation_bytes += key.size() + value.size();
-    std::string lower(key);  // annotation keys may be written in either case
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    refuse("metadata.annotations", key, qualified_name_problems(lower));
+    // Annotation keys may be written in either case.
+    refuse("metadata.annotations", key, qualified_name_problems(lower_case(key)));
   });
   if (annotation_bytes > kMaxAnnotationsBytes) {
     problems.push_back(FieldProblem::too_long("metadata.annotations", static_cast<std::int64_t>(kMaxAnnotationsBytes)));

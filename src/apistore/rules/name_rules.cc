@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace strake::apistore {
 
 namespace {
@@ -39,8 +41,6 @@ bool is_dns1123_label(std::string_view text) {
   return !text.empty() && alphanumeric(text.front()) && alphanumeric(text.back()) &&
          std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-'; });
 }
-
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 /// Alphanumeric characters, '-', '_' and '.'.
 bool is_of_name_characters(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/crd_files.h"
+#include "base/text.h"
 #include "codec/yaml.h"
 
 namespace strake::apistore {
@@ -72,11 +73,7 @@ Result<Kind> kind_of(const json::Value& crd, bool builtin) {
   kind.namespaced = scope == "Namespaced";
   kind.list_kind = json::find_string(crd, {"spec", "names", "listKind"}).value_or(kind.kind + "List");
   kind.singular = json::find_string(crd, {"spec", "names", "singular"}).value_or("");
-  if (kind.singular.empty()) {
-    kind.singular = kind.kind;
-    std::transform(kind.singular.begin(), kind.singular.end(), kind.singular.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  }
+  if (kind.singular.empty()) kind.singular = lower_case(kind.kind);
   kind.short_names = names_list(crd, {"spec", "names", "shortNames"});
   kind.categories = names_list(crd, {"spec", "names", "categories"});
   kind.table = json::find_string(crd, {"metadata", "annotations", "strake.dev/table"}).value_or("");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apistore/schema/schema_node.h"
+#include "base/text.h"
 
 namespace strake::apistore {
 
@@ -25,12 +26,6 @@ std::vector<std::string> string_list(const json::Value& schema, std::string_view
     if (item.is_string()) list.emplace_back(json::as_view(item.get_string()));
   }
   return list;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n") - first + 1);
 }
 
 re2::RE2::Options pattern_options() {
@@ -82,7 +77,7 @@ std::optional<SchemaRule> known_rule(const json::Value& rule, bool is_root) {
   for (const char c : expression) {
     if (c == '.') {
       known.field.push_back(std::exchange(part, ""));
-    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
+    } else if (is_alphanumeric(c) || c == '_') {
       part += c;
     } else {
       return std::nullopt;  // an operator or a call: more than a path

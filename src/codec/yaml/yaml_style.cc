@@ -8,6 +8,7 @@
 #include <cstring>
 #include <variant>
 
+#include "base/text.h"
 #include "codec/unicode_category.h"
 #include "codec/utf8.h"
 #include "codec/yaml/yaml_scalar.h"
@@ -249,10 +250,7 @@ bool is_simple_text(std::string_view text) {
   return std::ranges::all_of(text, is_simple);
 }
 
-bool is_word(std::string_view key) {
-  return !key.empty() &&
-         std::ranges::all_of(key, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-}
+bool is_word(std::string_view key) { return !key.empty() && std::ranges::all_of(key, is_letter); }
 
 std::string format_float(double value) {
   if (std::isnan(value)) return ".nan";

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "net/http.h"
 
 namespace strake::oci {
 
 namespace {
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
-
 bool is_token68_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-._~+/").find(c) != std::string_view::npos;
+  return is_alphanumeric(c) || std::string_view("-._~+/").find(c) != std::string_view::npos;
 }
 
 class ChallengeReader {
@@ -49,7 +42,7 @@ class ChallengeReader {
  private:
   /// After the scheme come its first parameter, or credentials in the short form, or nothing.
   Result<Challenge> start_challenge(std::string_view scheme) {
-    Challenge challenge{to_lower(scheme), {}};
+    Challenge challenge{lower_case(scheme), {}};
     accepts_parameters_ = true;
     if (at_end() || peek() == ',') return challenge;
     if (peek() != ' ' && peek() != '\t') return problem("expected a blank after the scheme");
@@ -86,7 +79,7 @@ class ChallengeReader {
     }
     skip_space();
     if (challenge.parameters.size() == kMaxChallengeParts) return problem("too many parameters");
-    if (!challenge.parameters.emplace(to_lower(name), std::move(value)).second) {
+    if (!challenge.parameters.emplace(lower_case(name), std::move(value)).second) {
       return problem(fmt::format("parameter '{}' is given twice", name));
     }
     return {};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "codec/base64.h"
 #include "codec/json.h"
 
@@ -176,9 +177,7 @@ Result<std::optional<Credentials>> find_credentials(std::string_view registry, s
 }
 
 bool is_helper_name(std::string_view name) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
+  const auto is_word = [](char c) { return is_alphanumeric(c); };
   return !name.empty() && name.size() <= kMaxHelperNameBytes && is_word(name.front()) &&
          std::all_of(name.begin(), name.end(), [&](char c) { return is_word(c) || c == '-' || c == '_' || c == '.'; });
 }
