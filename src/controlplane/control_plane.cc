@@ -48,6 +48,7 @@ Status ControlPlane::Impl::open_service() {
   registry = std::make_shared<const apistore::Registry>(std::move(loaded));
   apistore::ServiceOptions service_options;
   service_options.store.directory = options.state / "db";
+  service_options.on_problem = signals.store_hook();
   std::error_code failure;
   std::filesystem::create_directories(service_options.store.directory, failure);
   if (failure) {

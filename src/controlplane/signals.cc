@@ -189,6 +189,24 @@ void Signals::agreement_changed(const machineconfig::Agreement& agreement) {
   log_.say(agrees ? log::Level::kInfo : log::Level::kWarning, describe(agreement), fields);
 }
 
+apistore::ProblemHook Signals::store_hook() {
+  return [this](const apistore::Problem& problem) { store_failed(problem); };
+}
+
+void Signals::store_failed(const apistore::Problem& problem) {
+  metrics_
+      .counter("strake_store_problems_total", "What failed behind the API server, where nobody waits for an answer.",
+               {{"part", problem.part}})
+      .add();
+  log::Fields fields{{"part", problem.part}};
+  if (problem.damage) {
+    fields.emplace_back("damage", problem.damage->to_string());
+  } else {
+    fields.emplace_back("error", problem.error);
+  }
+  log_.error("the API server is in trouble", fields);
+}
+
 void Signals::pool_planned(const rollout::PoolReport& report) {
   std::lock_guard lock(mutex_);
   if (report.gone) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apistore/service/problem.h"
 #include "base/log.h"
 #include "base/runtime.h"
 #include "controlplane/controllers.h"
@@ -27,6 +28,9 @@ class Signals {
   kube::Hooks hooks();
   /// Fills in every callback of the options; `options.identity` must be set.
   void listen_to(ControllersOptions& options);
+
+  /// For the embedded API server's tasks.
+  apistore::ProblemHook store_hook();
 
   log::Log& log() { return log_; }
   /// In the Prometheus text format.
@@ -46,6 +50,7 @@ class Signals {
   void cannot_start(const Error& error, runtime::Duration next_try);
   void modes_changed(const ClusterModes& modes);
   void agreement_changed(const machineconfig::Agreement& agreement);
+  void store_failed(const apistore::Problem& problem);
   void pool_planned(const rollout::PoolReport& report);
 
   runtime::Runtime& runtime_;

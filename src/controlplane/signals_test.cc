@@ -106,6 +106,18 @@ TEST(Signals, LeaseAndStartAndPools) {
   EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"error\"} 1"));
 }
 
+TEST(Signals, TroubleOfTheStoreNamesFileAndPage) {
+  Stage stage;
+  const apistore::ProblemHook hook = stage.signals.store_hook();
+  hook({"store sweeper", Error(Code::kIo, "disk full"), std::nullopt});
+  EXPECT_NE(stage.take().find("ERROR   the API server is in trouble part=\"store sweeper\" error=\"disk full\""),
+            std::string::npos);
+  hook({"store", Error(Code::kCorrupt, "damaged"), apistore::StoreDamage{"/s/db/state.db", 7, "wrong bytes"}});
+  const std::string said = stage.take();
+  EXPECT_NE(said.find("/s/db/state.db"), std::string::npos) << said;
+  EXPECT_TRUE(stage.has("strake_store_problems_total{part=\"store\"} 1"));
+}
+
 TEST(Signals, EveryWayAServerRefusesHasItsOwnAdvice) {
   std::set<std::string_view> advice;
   for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kUnauthenticated, Code::kDenied, Code::kNotFound,

@@ -74,6 +74,32 @@ TEST(Signals, AControllerThatIsWellIsReadyAndSaysWhoLeads) {
   EXPECT_EQ(daemon.stop(), 0);
 }
 
+TEST(Signals, ADatabaseDamagedAfterACleanStopIsRefusedWithFileAndPage) {
+  UpStage up;
+  for (int i = 0; i < 100; ++i) {
+    kube::Object map(kube::core::kConfigMap, {"default", fmt::format("filler-{}", i)});
+    json::ensure(map.json(), {"data", "text"}) = std::string(4000, static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(up.api().create(kube::core::kConfigMap, map, {}, up.call()).ok());
+  }
+  ASSERT_EQ(up.daemon().stop(), 0) << up.daemon().log();
+  const std::filesystem::path database = up.state() / "db" / "state.db";
+  constexpr std::size_t kPage = 4096;
+  const std::size_t pages = std::filesystem::file_size(database) / kPage;
+  {
+    // Behind the first pages, with which nothing would start at all.
+    std::fstream file(database, std::ios::in | std::ios::out | std::ios::binary);
+    for (std::size_t page = pages / 2; page < pages; ++page) {
+      file.seekp(static_cast<std::streamoff>(page * kPage));
+      file << std::string(kPage, static_cast<char>(0xEE));
+    }
+  }
+  const ProcessOutput output = run_strake({"up", "--state", up.state().string(), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(output.exit.exit_code, 1) << output.stderr_bytes;
+  EXPECT_NE(output.stderr_bytes.find(database.string()), std::string::npos) << output.stderr_bytes;
+  EXPECT_NE(output.stderr_bytes.find("Page "), std::string::npos) << output.stderr_bytes;
+  EXPECT_NE(output.stderr_bytes.find("restore the directory from a backup"), std::string::npos) << output.stderr_bytes;
+}
+
 TEST(Signals, LogLinesAreJsonOnRequest) {
   UpStage up({"--log-format", "json"});
   EXPECT_TRUE(up.daemon().says({R"("level":"info")", R"("message":"leading; controllers running")"}))
