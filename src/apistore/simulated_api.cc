@@ -27,6 +27,9 @@ class SimulatedStream final : public kube::WatchStream {
       return error(Code::kUnavailable, "the watch stream broke (simulated)");
     }
     Result<std::optional<kube::WatchEvent>> event = inner_->next(call);
+    if (event.ok() && *event && shared_->draw(plan.watch_lag, &FaultCounts::watch_lags)) {
+      STRAKE_CHECK_OK(shared_->simulation.sleep(shared_->any_delay(), call.stop));
+    }
     if (shared_->fence->down()) return fenced();
     repeat_.reset();
     if (event.ok() && *event && (*event)->type != kube::WatchType::kBookmark) repeat_ = **event;
@@ -50,6 +53,7 @@ FaultPlan FaultPlan::rough() {
   plan.watch_drop = 0.03;
   plan.watch_repeat = 0.03;
   plan.watch_expired = 0.01;
+  plan.watch_lag = 0.05;
   plan.page_expired = 0.05;
   return plan;
 }
@@ -63,6 +67,10 @@ bool Fence::admit() {
   }
   --*calls_left_;
   return true;
+}
+
+runtime::Duration SimulatedApi::Shared::any_delay() {
+  return std::chrono::duration_cast<runtime::Duration>(plan.max_delay * random.unit());
 }
 
 bool SimulatedApi::Shared::draw(double probability, std::uint64_t FaultCounts::* counter) {
@@ -85,9 +93,7 @@ Status SimulatedApi::before(const kube::Call& call) {
     return fenced();
   }
   if (shared_->draw(shared_->plan.slow, &FaultCounts::slow_calls)) {
-    const double part = shared_->random.unit();
-    const auto delay = std::chrono::duration_cast<runtime::Duration>(shared_->plan.max_delay * part);
-    STRAKE_CHECK_OK(shared_->simulation.sleep(delay, call.stop));
+    STRAKE_CHECK_OK(shared_->simulation.sleep(shared_->any_delay(), call.stop));
     if (fence_->down()) return fenced();
     if (call.deadline && shared_->simulation.now() >= *call.deadline) {
       return runtime::wake_error(runtime::Wake::kTimeout, "an answer of the API");

@@ -25,6 +25,7 @@ struct FaultPlan {
   double watch_drop = 0;     ///< a stream ends with events still unread
   double watch_repeat = 0;   ///< an event is delivered twice
   double watch_expired = 0;  ///< a stream ends with kExpired
+  double watch_lag = 0;      ///< an event, and all behind it, come up to `max_delay` late
   double page_expired = 0;   ///< kExpired for a continued list
   runtime::Duration max_delay = std::chrono::seconds(5);
 
@@ -41,6 +42,7 @@ struct FaultCounts {
   std::uint64_t watch_drops = 0;
   std::uint64_t watch_repeats = 0;
   std::uint64_t watch_expiries = 0;
+  std::uint64_t watch_lags = 0;
   std::uint64_t page_expiries = 0;
   std::uint64_t fenced_calls = 0;
   std::uint64_t calls = 0;
@@ -104,6 +106,7 @@ class SimulatedApi final : public kube::KubeApi {
     std::shared_ptr<Fence> fence;
 
     bool draw(double probability, std::uint64_t FaultCounts::* counter);
+    runtime::Duration any_delay();
   };
 
  private:

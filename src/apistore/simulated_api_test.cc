@@ -147,6 +147,7 @@ TEST(SimulatedApi, CarefulClientsConvergeThroughEveryFault) {
     total.watch_drops += counts.watch_drops;
     total.watch_repeats += counts.watch_repeats;
     total.watch_expiries += counts.watch_expiries;
+    total.watch_lags += counts.watch_lags;
     total.page_expiries += counts.page_expiries;
   }
   EXPECT_GT(total.conflicts, 0u);
@@ -156,6 +157,7 @@ TEST(SimulatedApi, CarefulClientsConvergeThroughEveryFault) {
   EXPECT_GT(total.watch_drops, 0u);
   EXPECT_GT(total.watch_repeats, 0u);
   EXPECT_GT(total.watch_expiries, 0u);
+  EXPECT_GT(total.watch_lags, 0u);
   EXPECT_GT(total.page_expiries, 0u);
 }
 

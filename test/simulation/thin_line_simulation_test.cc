@@ -21,6 +21,7 @@ std::map<std::string, std::uint64_t> fault_kinds(const apistore::FaultCounts& co
           {"dropped streams", counts.watch_drops},
           {"repeated events", counts.watch_repeats},
           {"expired streams", counts.watch_expiries},
+          {"late events", counts.watch_lags},
           {"calls of dead processes", counts.fenced_calls}};
 }
 

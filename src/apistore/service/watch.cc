@@ -47,6 +47,10 @@ Result<std::unique_ptr<Watch>> Watch::open(const Start& start, const WatchQuery&
   options.resource = start.kind.qualified_name();
   options.ns = start.ns;
   options.after = watch->revision_;
+  if (auto name = watch->selection_.name()) {
+    // Every agent watches its own Node: without this each change of one Node would wake the agents of all.
+    options.filter = [name = *std::move(name)](const StoreEvent& event) { return event.key.name == name; };
+  }
   options.ready = query.ready;
   STRAKE_TRY(watch->changes_, start.store.subscribe(std::move(options)));
   const runtime::TimePoint now = start.runtime.now();

@@ -117,6 +117,28 @@ TEST_F(WatchTest, FieldSelectorsWorkToo) {
   EXPECT_EQ(next(*stream), fmt::format("DELETED a@{}", now()));
 }
 
+TEST_F(WatchTest, AWatchOfOneNameSleepsThroughTheChangesOfOthers) {
+  create("a");
+  create("b");
+  int woken = 0;
+  WatchQuery query;
+  query.field_selector = "metadata.name=a";
+  query.resource_version = std::to_string(now());
+  query.ready = [&] { ++woken; };
+  auto stream = watch(query);
+  EXPECT_EQ(next(*stream), "");
+  for (int i = 0; i < 10; ++i) label("b", fmt::format(R"({{"i":"{}"}})", i));
+  EXPECT_EQ(woken, 0);
+  label("a", R"({"i":"1"})");
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(next(*stream), fmt::format("MODIFIED a@{}", now()));
+  // One that starts behind reads history, and through the same sieve.
+  query.ready = nullptr;
+  auto late = watch(query);
+  EXPECT_EQ(next(*late), fmt::format("MODIFIED a@{}", now()));
+  EXPECT_EQ(next(*late), "");
+}
+
 TEST_F(WatchTest, BookmarksTellHowFarTheWatchIsAtLeastEachMinute) {
   create("a");
   WatchQuery query;
