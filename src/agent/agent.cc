@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "api/kinds.h"
-#include "api/node_annotations.h"
 #include "kube/informer.h"
 
 namespace strake::agent {
@@ -82,7 +81,7 @@ Result<Observation> Agent::observe(const kube::Object& node) {
   STRAKE_TRY(observed.current, disk_.current_config());
   STRAKE_TRY(observed.journal, disk_.journal());
   STRAKE_TRY_CONTEXT(observed.os, os_.status(), "asking the OS what it runs");
-  observed.node = rollout::node_view(node);
+  observed.node = api::node_view(node);
   return observed;
 }
 
@@ -115,10 +114,8 @@ Result<Outcome> Agent::update(Observation observed, std::stop_token stop) {
   STRAKE_TRY(observed.policy,
              machineconfig::read_disruption_policy(api_, runtime_.call_within(options_.call_timeout, stop)));
   STRAKE_TRY_CONTEXT(const UpdatePlan plan, plan_update(observed, config), "planning the update to {}", target);
-  if (observed.node.state != "Working") {
-    json::Object working;
-    working[api::node_annotation::kState] = api::to_string(api::NodeState::kWorking);
-    STRAKE_CHECK_OK(annotate(std::move(working), stop));
+  if (observed.node.state != api::NodeState::kWorking) {
+    STRAKE_CHECK_OK(annotate(api::NodePatch().set_state(api::NodeState::kWorking), stop));
   }
   STRAKE_CHECK_OK(
       disk_.write_journal({Phase::kApplying, config, plan.consequence.disruption, observed.os.boot_id, plan.touched}));
@@ -175,35 +172,34 @@ Result<Outcome> Agent::finish(const Observation& observed, std::stop_token stop)
   return Outcome::kProgressed;
 }
 
-Status Agent::annotate(json::Object annotations, std::stop_token stop) {
-  const json::Value patch = json::Object{{"metadata", json::Object{{"annotations", std::move(annotations)}}}};
+Status Agent::annotate(const api::NodePatch& patch, std::stop_token stop) {
   // Through the status: an agent's rights end before the spec, where taints and cordons are.
   kube::WriteOptions write;
   write.subresource = "status";
-  const auto patched = api_.patch(kube::core::kNode, {"", options_.node}, kube::PatchType::kMerge, patch, write,
-                                  runtime_.call_within(options_.call_timeout, stop));
+  const auto patched = api_.patch(kube::core::kNode, {"", options_.node}, kube::PatchType::kMerge, patch.to_json(),
+                                  write, runtime_.call_within(options_.call_timeout, stop));
   if (patched.ok()) return {};
   return Error(patched.error()).context(fmt::format("writing annotations of node {}", options_.node));
 }
 
 Status Agent::report_done(const std::string& config, std::string_view executed_class, std::stop_token stop) {
-  json::Object annotations;
-  annotations[api::node_annotation::kState] = api::to_string(api::NodeState::kDone);
-  annotations[api::node_annotation::kCurrentConfig] = config;
-  annotations[api::node_annotation::kReason] = "";
-  annotations[api::node_annotation::kExecutedClass] = executed_class;
-  return annotate(std::move(annotations), stop);
+  return annotate(api::NodePatch()
+                      .set_state(api::NodeState::kDone)
+                      .set_current_config(config)
+                      .set_reason("")
+                      .set_executed_class(executed_class),
+                  stop);
 }
 
 void Agent::report_failure(const Error& failure, std::stop_token stop) {
   if (is_transient(failure.code()) || stop.stop_requested()) return;
-  json::Object annotations;
   const bool cannot_follow = failure.reason() == kUnreconcilableReason;
-  annotations[api::node_annotation::kState] =
-      api::to_string(cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded);
-  annotations[api::node_annotation::kReason] = failure.to_string().substr(0, api::kMaxReasonLength);
+  const api::NodePatch patch =
+      api::NodePatch()
+          .set_state(cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded)
+          .set_reason(failure.to_string());
   // Failing to say so is no second failure: the next round says it again.
-  (void)annotate(std::move(annotations), stop);
+  (void)annotate(patch, stop);
 }
 
 }  // namespace strake::agent

@@ -43,7 +43,7 @@ class Agent {
   Result<Outcome> finish(const Observation& observed, std::stop_token stop);
   Status apply(const UpdatePlan& plan);
   Status verify(const kube::Object& config, const osbackend::OsStatus& os);
-  Status annotate(json::Object annotations, std::stop_token stop);
+  Status annotate(const api::NodePatch& patch, std::stop_token stop);
   Status report_done(const std::string& config, std::string_view executed_class, std::stop_token stop);
   void report_failure(const Error& failure, std::stop_token stop);
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "agent/journal.h"
+#include "api/node.h"
 #include "machineconfig/consequence.h"
 #include "machineconfig/managed_tree.h"
 #include "osbackend/os_backend.h"
-#include "rollout/node_view.h"
 
 namespace strake::agent {
 
@@ -19,7 +19,7 @@ struct Observation {
   std::optional<kube::Object> current;  ///< the applied config, from disk
   std::optional<Journal> journal;
   osbackend::OsStatus os;
-  rollout::NodeView node;                                                               ///< as the API shows it
+  api::NodeView node;                                                                   ///< as the API shows it
   machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();  ///< of the cluster
 };
 

@@ -30,7 +30,7 @@ Observation at_rest(const kube::Object& config) {
   observed.os.booted = deployment_of(config);
   observed.os.boot_id = "boot-1";
   observed.node.current_config = observed.node.desired_config = config.name();
-  observed.node.state = "Done";
+  observed.node.state = api::NodeState::kDone;
   return observed;
 }
 
@@ -38,7 +38,7 @@ TEST(AgentPlan, DecidesByDiskJournalBootAndNode) {
   const kube::Object old_config = rendered("1", {"/etc/a"}), new_config = rendered("2", {"/etc/a"});
   Observation observed = at_rest(old_config);
   EXPECT_EQ(next_step(observed), NextStep::kNothing);
-  observed.node.state = "Working";
+  observed.node.state = api::NodeState::kWorking;
   EXPECT_EQ(next_step(observed), NextStep::kReport);
   observed.node.desired_config = new_config.name();
   EXPECT_EQ(next_step(observed), NextStep::kUpdate);

@@ -43,6 +43,13 @@ Result<ConditionStatus> parse_condition_status(std::string_view text) {
   return error(Code::kInvalidArgument, "condition status '{}' is not True, False or Unknown", text);
 }
 
+const json::Value* status_of(const json::Value& object) { return json::find(object, {"status"}); }
+
+json::Value conditions_status(const json::Value& object) {
+  const json::Value* list = json::find(object, {"status", "conditions"});
+  return json::Object{{"conditions", list == nullptr ? json::Value(json::Array{}) : *list}};
+}
+
 std::optional<Condition> find_condition(const json::Value& object, std::string_view type) {
   const json::Value* list = json::find(object, {"status", "conditions"});
   if (list == nullptr || !list->is_array()) return std::nullopt;

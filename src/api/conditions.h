@@ -23,6 +23,11 @@ struct Condition {
   std::string last_transition_time;  ///< read only: set_condition writes the time it is given
 };
 
+/// The status of any object, or nullptr.
+const json::Value* status_of(const json::Value& object);
+/// {conditions: [...]}: what a patch of the status needs to write the conditions of `object` and nothing else.
+json::Value conditions_status(const json::Value& object);
+
 /// A status other than True and False reads as kUnknown.
 std::optional<Condition> find_condition(const json::Value& object, std::string_view type);
 bool condition_is_true(const json::Value& object, std::string_view type);

@@ -2,6 +2,8 @@
 
 namespace strake::api {
 
+const json::Value* spec_of(const kube::Object& config) { return json::find(config.json(), {"spec"}); }
+
 std::string MachineConfigView::ignition_version() const {
   const json::Value* ignition = config();
   if (ignition == nullptr) return {};

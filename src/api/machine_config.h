@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/field.h"
+#include "kube/object.h"
 
 namespace strake::api {
 
@@ -23,6 +24,9 @@ inline constexpr FieldTable kMachineConfigFields{
 
 /// Names of rendered configs start with this: "rendered-<pool>-<hash>".
 inline constexpr std::string_view kRenderedPrefix = "rendered-";
+
+/// The spec of a MachineConfig, or nullptr.
+const json::Value* spec_of(const kube::Object& config);
 
 /// Reads an object that outlives the view.
 class MachineConfigView {

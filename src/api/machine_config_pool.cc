@@ -39,6 +39,10 @@ PoolCounts MachineConfigPoolView::counts() const {
           int_at(object_, kMachineConfigPoolFields["status.degradedMachineCount"])};
 }
 
+void MachineConfigPoolEdit::set_machine_config_selector(json::Value selector) {
+  set_field(object_, kMachineConfigPoolFields["spec.machineConfigSelector"], std::move(selector));
+}
+
 void MachineConfigPoolEdit::set_paused(bool paused) {
   set_field(object_, kMachineConfigPoolFields["spec.paused"], paused);
 }

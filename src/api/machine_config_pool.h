@@ -50,6 +50,10 @@ inline constexpr std::string_view kUpdating = "Updating";
 inline constexpr std::string_view kDegraded = "Degraded";
 inline constexpr std::string_view kNodeDegraded = "NodeDegraded";
 inline constexpr std::string_view kRenderDegraded = "RenderDegraded";
+/// Reasons of RenderDegraded. Not an error by itself: what a render reads is still being written.
+inline constexpr std::string_view kReasonGateClosed = "GateClosed";
+/// No error: the config is rendered without something that nothing processes.
+inline constexpr std::string_view kReasonConfigsIgnored = "ConfigsIgnored";
 inline constexpr std::string_view kImageBuildDegraded = "ImageBuildDegraded";
 inline constexpr std::string_view kPinnedImageSetsDegraded = "PinnedImageSetsDegraded";
 }  // namespace pool_condition
@@ -113,6 +117,7 @@ class MachineConfigPoolEdit : public MachineConfigPoolView {
  public:
   explicit MachineConfigPoolEdit(json::Value& object) : MachineConfigPoolView(object), object_(object) {}
 
+  void set_machine_config_selector(json::Value selector);
   void set_paused(bool paused);
   void set_target(std::string_view rendered, std::span<const std::string> sources);
   /// status.configuration becomes spec.configuration: every node has reached the target.

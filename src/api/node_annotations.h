@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace strake::api {
 
 /// On a Node. Written by the agent unless said otherwise.
@@ -75,10 +73,5 @@ inline constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 
 /// Key of the PreferNoSchedule taint on nodes that are still to be updated.
 inline constexpr std::string_view kUpdateInProgressTaint = "UpdateInProgress";
-
-/// Value of node_annotation::kState. A node without the annotation counts as done.
-enum class NodeState { kDone, kWorking, kDegraded, kUnreconcilable, kRebooting };
-std::string_view to_string(NodeState state);
-Result<NodeState> parse_node_state(std::string_view text);
 
 }  // namespace strake::api

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/conditions.h"
+#include "api/config_generator.h"
 #include "api/controller_config.h"
 #include "api/kinds.h"
 #include "api/machine_config.h"
@@ -40,6 +41,7 @@ const NamedTable kTables[] = {
     table(kControllerConfigFields),  table(kControlPlaneMachineSetFields), table(kMachineConfigFields),
     table(kMachineConfigNodeFields), table(kMachineConfigPoolFields),      table(kMachineConfigurationFields),
     table(kMachineSetFields),        table(kOsImageStreamFields),          table(kStrakeConfigFields),
+    table(kKubeletConfigFields),     table(kContainerRuntimeConfigFields),
 };
 
 json::Value parse(std::string_view text) { return *json::parse(text); }
@@ -331,14 +333,6 @@ TEST(StrakeConfig, SetsAndClearsModes) {
   EXPECT_FALSE(config.mode("rollout")->has_value());
   const json::Value wrong = parse(R"({"spec":{"modes":{"rollout":"full"}}})");
   EXPECT_NE(StrakeConfigView(wrong).mode("other").error().to_string().find("spec.modes.rollout"), std::string::npos);
-}
-
-TEST(NodeState, RoundTripsAndRefuses) {
-  for (const NodeState state : {NodeState::kDone, NodeState::kWorking, NodeState::kDegraded, NodeState::kUnreconcilable,
-                                NodeState::kRebooting}) {
-    EXPECT_EQ(*parse_node_state(to_string(state)), state);
-  }
-  EXPECT_FALSE(parse_node_state("").ok());
 }
 
 }  // namespace strake::api::views_test

@@ -122,7 +122,7 @@ class DiffInput {
 };
 
 Comparand as_it_stands(const kube::Object& config) {
-  const json::Value* spec = json::find(config.json(), {"spec"});
+  const json::Value* spec = api::spec_of(config);
   return {config.name(), spec == nullptr ? json::Object{} : *spec, std::nullopt};
 }
 

@@ -10,7 +10,7 @@
 #include "cmd/text_io.h"
 #include "controlplane/cluster_modes.h"
 #include "kube/patch.h"
-#include "rollout/rollout_controller.h"
+#include "rollout/cluster_plan.h"
 
 namespace strake::cmd {
 
@@ -108,8 +108,8 @@ Status print_render_change(kube::KubeApi& api, const kube::Call& call) {
 }
 
 Status print_rollout_change(kube::KubeApi& api, const kube::Call& call) {
-  STRAKE_TRY(const auto plans, rollout::plan_all_pools(api, call));
-  print(render_plan(plans));
+  STRAKE_TRY(const auto plan, rollout::read_cluster_plan(api, call));
+  print(render_plan(plan));
   return {};
 }
 

@@ -4,7 +4,6 @@
 #include "cmd/commands.h"
 #include "cmd/connection.h"
 #include "cmd/plan_text.h"
-#include "rollout/rollout_controller.h"
 
 namespace strake::cmd {
 
@@ -19,13 +18,13 @@ Result<int> run_plan(const Invocation& invocation) {
   STRAKE_TRY(const bool as_json, wants_json(invocation));
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  STRAKE_TRY(auto plans, rollout::plan_all_pools(*api, runtime.call_within(1min, invocation.stop)));
+  STRAKE_TRY(auto plan, rollout::read_cluster_plan(*api, runtime.call_within(1min, invocation.stop)));
   if (const std::string& only = invocation.value("pool"); !only.empty()) {
-    std::erase_if(plans, [&](const rollout::PoolPlan& plan) { return plan.pool != only; });
-    if (plans.empty())
+    std::erase_if(plan.pools, [&](const rollout::PoolPlan& pool) { return pool.pool != only; });
+    if (plan.pools.empty())
       return error(Code::kNotFound, "there is no pool '{}'; see `kubectl get machineconfigpools`", only);
   }
-  const std::string text = as_json ? json::write_pretty(render_plan_json(plans)) : render_plan(plans);
+  const std::string text = as_json ? json::write_pretty(render_plan_json(plan)) : render_plan(plan);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitOk;
 }
@@ -37,7 +36,9 @@ const CommandSpec kPlanCommand{
     "Show what will happen to every node, and why, before it happens.",
     "Per node: what the rollout does next (target, wait, updating, current, failing), what the change costs (none or "
     "reboot), the\n"
-    "reasons, and what a waiting node waits for. It is the function the rollout itself acts on.\n\n"
+    "reasons, and what a waiting node waits for; per pool: what keeps it from getting on; and the nodes that no pool "
+    "manages. "
+    "It is the function the rollout itself acts on.\n\n"
     "Exit codes: 0 always when the plan could be made, 1 error.",
     {},
     kPlanOptions,

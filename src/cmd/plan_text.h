@@ -2,14 +2,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "codec/json.h"
-#include "rollout/plan.h"
+#include "rollout/cluster_plan.h"
 
 namespace strake::cmd {
 
-std::string render_plan(const std::vector<rollout::PoolPlan>& plans);
-json::Value render_plan_json(const std::vector<rollout::PoolPlan>& plans);
+std::string render_plan(const rollout::ClusterPlan& plan);
+json::Value render_plan_json(const rollout::ClusterPlan& plan);
 
 }  // namespace strake::cmd

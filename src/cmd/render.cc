@@ -80,6 +80,7 @@ Result<int> run_render(const Invocation& invocation) {
     input.version = kVersion;
     if (invocation.is_set("no-size-limit")) input.size_limit = std::nullopt;
     STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
+    for (const std::string& ignored : plan.ignored) warn(fmt::format("pool {}: {}", pool->name(), ignored));
     if (plan.size_bytes > machineconfig::kLargeRenderedBytes) {
       warn(fmt::format("{} has {} bytes; API servers take {} at most", plan.rendered.name(), plan.size_bytes,
                        machineconfig::kMaxRenderedBytes));

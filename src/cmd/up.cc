@@ -26,7 +26,7 @@ constexpr OptionSpec kUpOptions[] = {
     kLogLevelOption,
 };
 
-constexpr std::size_t kMaxNodes = 200;
+constexpr std::size_t kMaxNodes = 1000;
 
 Result<std::size_t> parse_node_count(const std::string& text) {
   std::size_t count = 0;

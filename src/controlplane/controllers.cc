@@ -37,6 +37,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   render_options.mode = modes.render;
   render_options.on_agreement = options.on_agreement;
   render_options.hooks = options.hooks;
+  render_options.on_report = options.on_render;
   machineconfig::RenderController render(runtime, api, std::move(render_options));
   std::optional<rollout::RolloutController> rollout;
   render.start();

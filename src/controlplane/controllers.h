@@ -37,6 +37,7 @@ struct ControllersOptions {
   /// Told how our render compares with another manager's, while only observing.
   std::function<void(const machineconfig::Agreement& agreement)> on_agreement{};
   std::function<void(const rollout::PoolReport& report)> on_pool{};
+  std::function<void(const machineconfig::RenderReport& report)> on_render{};
 };
 
 /// Runs the render and rollout controllers until stopped; contends for the lease first where they may write. Nothing

@@ -6,14 +6,13 @@
 #include "api/conditions.h"
 #include "api/kinds.h"
 #include "api/machine_config_pool.h"
-#include "api/node_annotations.h"
+#include "api/node.h"
 #include "bootimage/boot_image_data.h"
 #include "bootimage/report.h"
 #include "bootimage/sample.h"
 #include "release/payload.h"
 #include "release/publish.h"
 #include "release/sample.h"
-#include "rollout/rollout_controller.h"
 
 namespace strake::controlplane {
 
@@ -29,15 +28,22 @@ std::string progress_line(const rollout::PoolPlan& plan) {
   std::string updating;
   for (const rollout::NodePlan& node : plan.nodes) {
     if (node.action != rollout::NodeAction::kUpdating && node.action != rollout::NodeAction::kFailing) continue;
-    const bool begun = !node.node.state.empty() && node.node.state != api::to_string(api::NodeState::kDone);
+    const api::NodeState& state = node.node.state;
+    const bool begun = state != api::NodeState::kAbsent && state != api::NodeState::kDone;
     updating += fmt::format("{}{} ({})", updating.empty() ? "" : ", ", node.node.name,
-                            !node.node.healthy ? "rebooting" : (begun ? node.node.state : "targeted"));
+                            !node.node.healthy ? "rebooting" : (begun ? state.text() : "targeted"));
   }
   return fmt::format("{:<8} {}/{} nodes on {}{}", plan.pool, counts.updated, counts.machines, plan.target,
                      updating.empty() ? "" : "; at work: " + updating);
 }
 
-bool all_pools_reached(const std::vector<rollout::PoolPlan>& plans, const std::vector<kube::Object>& pools,
+std::string versions_of(const std::vector<kube::Object>& objects) {
+  std::string versions;
+  for (const kube::Object& object : objects) versions += object.resource_version() + " ";
+  return versions;
+}
+
+bool all_pools_reached(const rollout::ClusterPlan& cluster, const std::vector<kube::Object>& pools,
                        const std::string& release, const std::map<std::string, std::string>& release_of_config) {
   for (const kube::Object& pool : pools) {
     const api::MachineConfigPoolView view(pool.json());
@@ -46,7 +52,7 @@ bool all_pools_reached(const std::vector<rollout::PoolPlan>& plans, const std::v
     if (view.reached() != view.target() || !api::condition_is_true(pool.json(), api::pool_condition::kUpdated))
       return false;
   }
-  for (const rollout::PoolPlan& plan : plans) {
+  for (const rollout::PoolPlan& plan : cluster.pools) {
     for (const rollout::NodePlan& node : plan.nodes) {
       if (node.action != rollout::NodeAction::kCurrent) return false;
     }
@@ -63,6 +69,9 @@ class SampleJob {
 
  private:
   kube::Call call() { return runtime_.call_within(30s, stop_); }
+  runtime::TimePoint time_limit() const {
+    return runtime_.now() + options_.limit + options_.limit_per_node * static_cast<int>(options_.nodes);
+  }
   Status apply(release::SampleRelease sample, const std::string& name);
   Status wait_for_nodes();
   Status pause_pools(bool paused);
@@ -90,7 +99,7 @@ Status SampleJob::apply(release::SampleRelease sample, const std::string& name) 
 }
 
 Status SampleJob::wait_for_nodes() {
-  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  const runtime::TimePoint limit = time_limit();
   while (true) {
     const auto nodes = api_.list(kube::core::kNode, "", {}, call());
     if (nodes.ok() && nodes->items.size() >= options_.nodes) return {};
@@ -109,19 +118,25 @@ Result<std::map<std::string, std::string>> SampleJob::releases_of_rendered() {
 }
 
 Status SampleJob::follow(const std::string& release) {
-  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  const runtime::TimePoint limit = time_limit();
   std::map<std::string, std::string> shown;
+  std::string looked_at;
   while (true) {
-    const auto plans = rollout::plan_all_pools(api_, call());
+    // A pool's status changes with its nodes: reading all nodes pays only when it has.
     const auto pools = api_.list(api::kMachineConfigPool, "", {}, call());
-    const auto releases = releases_of_rendered();
-    if (plans.ok() && pools.ok() && releases.ok()) {
-      for (const rollout::PoolPlan& plan : *plans) {
-        if (plan.target.empty()) continue;
-        std::string line = progress_line(plan);
-        if (std::string& last = shown[plan.pool]; last != line) options_.print(last = std::move(line));
+    const std::string versions = pools.ok() ? versions_of(pools->items) : looked_at;
+    if (versions != looked_at) {
+      const auto cluster = rollout::read_cluster_plan(api_, call());
+      const auto releases = releases_of_rendered();
+      if (cluster.ok() && releases.ok()) {
+        looked_at = versions;
+        for (const rollout::PoolPlan& plan : cluster->pools) {
+          if (plan.target.empty()) continue;
+          std::string line = progress_line(plan);
+          if (std::string& last = shown[plan.pool]; last != line) options_.print(last = std::move(line));
+        }
+        if (all_pools_reached(*cluster, pools->items, release, *releases)) return {};
       }
-      if (all_pools_reached(*plans, pools->items, release, *releases)) return {};
     }
     if (runtime_.now() > limit)
       return error(Code::kTimeout,
@@ -131,9 +146,9 @@ Status SampleJob::follow(const std::string& release) {
 }
 
 Status SampleJob::check_end() {
-  STRAKE_TRY(const auto plans, rollout::plan_all_pools(api_, call()));
+  STRAKE_TRY(const auto cluster, rollout::read_cluster_plan(api_, call()));
   std::size_t nodes = 0;
-  for (const rollout::PoolPlan& plan : plans) {
+  for (const rollout::PoolPlan& plan : cluster.pools) {
     for (const rollout::NodePlan& node : plan.nodes) {
       ++nodes;
       if (node.node.planned_class == node.node.executed_class) continue;
@@ -143,7 +158,7 @@ Status SampleJob::check_end() {
   }
   if (nodes != options_.nodes)
     return error(Code::kInternal, "{} nodes ended in a pool, {} were started", nodes, options_.nodes);
-  options_.print(fmt::format("All {} nodes and {} pools ended as planned.", nodes, plans.size()));
+  options_.print(fmt::format("All {} nodes and {} pools ended as planned.", nodes, cluster.pools.size()));
   return {};
 }
 
@@ -166,25 +181,26 @@ Status SampleJob::pause_pools(bool paused) {
   STRAKE_TRY(const kube::ListPage pools, api_.list(api::kMachineConfigPool, "", {}, call()));
   for (const kube::Object& pool : pools.items) {
     if (api::MachineConfigPoolView(pool.json()).paused() == paused) continue;
+    json::Value patch = json::Object{};
+    api::MachineConfigPoolEdit(patch).set_paused(paused);
     STRAKE_TRY_CONTEXT(const kube::Object written,
-                       api_.patch(api::kMachineConfigPool, pool.key(), kube::PatchType::kMerge,
-                                  json::Object{{"spec", json::Object{{"paused", paused}}}}, {}, call()),
+                       api_.patch(api::kMachineConfigPool, pool.key(), kube::PatchType::kMerge, patch, {}, call()),
                        "{} pool {}", paused ? "pausing" : "resuming", pool.name());
   }
   return {};
 }
 
 Status SampleJob::show_plan(const std::string& release) {
-  const runtime::TimePoint limit = runtime_.now() + options_.limit;
+  const runtime::TimePoint limit = time_limit();
   while (true) {
     STRAKE_TRY(const auto releases, releases_of_rendered());
-    STRAKE_TRY(const auto plans, rollout::plan_all_pools(api_, call()));
-    const bool rendered = std::all_of(plans.begin(), plans.end(), [&](const rollout::PoolPlan& plan) {
+    STRAKE_TRY(const auto cluster, rollout::read_cluster_plan(api_, call()));
+    const bool rendered = std::all_of(cluster.pools.begin(), cluster.pools.end(), [&](const rollout::PoolPlan& plan) {
       const auto found = releases.find(plan.target);
       return found != releases.end() && found->second == release;
     });
     if (rendered) {
-      options_.print("Plan (strake plan):\n" + options_.render_plan(plans));
+      options_.print("Plan (strake plan):\n" + options_.render_plan(cluster));
       return {};
     }
     if (runtime_.now() > limit) return error(Code::kTimeout, "release {} was not rendered in time", release);

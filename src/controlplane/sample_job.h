@@ -8,7 +8,7 @@
 
 #include "base/runtime.h"
 #include "kube/kube_api.h"
-#include "rollout/plan.h"
+#include "rollout/cluster_plan.h"
 
 namespace strake::controlplane {
 
@@ -16,9 +16,10 @@ struct SampleJobOptions {
   std::filesystem::path work_dir;  ///< the sample releases are written below it
   std::size_t nodes = 6;
   std::string version;
-  runtime::Duration limit = std::chrono::minutes(5);  ///< for each release to reach every node
+  runtime::Duration limit = std::chrono::minutes(5);  ///< for each release to reach every node of a small cluster
+  runtime::Duration limit_per_node = std::chrono::seconds(5);  ///< more of it for each node: they go one at a time
   std::function<void(const std::string& line)> print;
-  std::function<std::string(const std::vector<rollout::PoolPlan>& plans)> render_plan;  ///< as `strake plan` shows them
+  std::function<std::string(const rollout::ClusterPlan& plan)> render_plan;  ///< as `strake plan` shows them
 };
 
 /// Applies release A, then B; shows the plan before B and progress during both; compares the end with the plan. An

@@ -1,5 +1,6 @@
 #include "controlplane/signals.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "controlplane/advice.h"
@@ -42,6 +43,7 @@ void Signals::listen_to(ControllersOptions& options) {
   options.on_modes = [this](const ClusterModes& modes) { modes_changed(modes); };
   options.on_agreement = [this](const machineconfig::Agreement& agreement) { agreement_changed(agreement); };
   options.on_pool = [this](const rollout::PoolReport& report) { pool_planned(report); };
+  options.on_render = [this](const machineconfig::RenderReport& report) { pool_rendered(report); };
   options.on_overdue = [this] {
     // Two rollouts at once could let more nodes go than maxUnavailable allows.
     log_.error("the lease is lost and the controllers did not stop in time; exiting so that only one leads");
@@ -208,12 +210,38 @@ void Signals::store_failed(const apistore::Problem& problem) {
 }
 
 void Signals::pool_planned(const rollout::PoolReport& report) {
-  std::lock_guard lock(mutex_);
-  if (report.gone) {
-    pools_.erase(report.pool);
-  } else {
-    pools_[report.pool] = report;
+  std::vector<rollout::Trouble> known;
+  {
+    std::lock_guard lock(mutex_);
+    known = pools_[report.pool].troubles;
+    if (report.gone) {
+      pools_.erase(report.pool);
+    } else {
+      pools_[report.pool] = report;
+    }
   }
+  for (const rollout::Trouble& trouble : report.troubles) {
+    if (std::find(known.begin(), known.end(), trouble) != known.end()) continue;
+    const bool bad = rollout::degrades_pool(trouble.kind);
+    log_.say(bad ? log::Level::kWarning : log::Level::kInfo, "a pool does not get on by itself",
+             {{"pool", report.pool}, {"reason", to_string(trouble.kind)}, {"message", trouble.message}});
+  }
+  if (!known.empty() && report.troubles.empty() && !report.gone) {
+    log_.info("a pool gets on again", {{"pool", report.pool}});
+  }
+}
+
+void Signals::pool_rendered(const machineconfig::RenderReport& report) {
+  if (report.message.empty()) return;
+  metrics_
+      .counter("strake_render_troubles_total", "Renders that were refused, wait for long, or left something out.",
+               {{"outcome", std::string(machineconfig::to_string(report.outcome))}})
+      .add();
+  log_.warning("a pool's MachineConfigs are not in force as they are",
+               {{"pool", report.pool},
+                {"outcome", machineconfig::to_string(report.outcome)},
+                {"reason", report.reason},
+                {"message", report.message}});
 }
 
 std::string Signals::not_ready_because() const {
@@ -244,21 +272,29 @@ std::string Signals::metrics_text() {
            lines.held_back);
   bring_to(metrics_.counter("strake_log_write_failures_total", "Log lines that could not be written."),
            lines.failed_writes);
-  std::map<std::string_view, double> nodes;
+  std::map<std::string_view, double> nodes, troubles;
   double degraded = 0, failing_informers = 0;
   {
     std::lock_guard lock(mutex_);
     failing_informers = static_cast<double>(failing_informers_.size());
     for (const rollout::NodeAction action : rollout::kNodeActions) nodes[to_string(action)] = 0;
+    for (const rollout::TroubleKind kind : rollout::kTroubleKinds) troubles[to_string(kind)] = 0;
     for (const auto& [name, report] : pools_) {
       degraded += report.degraded ? 1 : 0;
       for (const auto& [action, count] : report.nodes) nodes[to_string(action)] += static_cast<double>(count);
+      for (const rollout::Trouble& trouble : report.troubles) ++troubles[to_string(trouble.kind)];
     }
   }
   metrics_.gauge("strake_informers_failing", "Resources that cannot be read now.").set(failing_informers);
   metrics_.gauge("strake_pools_degraded", "Pools whose condition Degraded is true.").set(degraded);
   for (const auto& [action, count] : nodes) {
     metrics_.gauge("strake_nodes", "Nodes by what the rollout does with them.", {{"action", std::string(action)}})
+        .set(count);
+  }
+  for (const auto& [reason, count] : troubles) {
+    metrics_
+        .gauge("strake_pool_troubles", "What keeps pools from getting on by themselves.",
+               {{"reason", std::string(reason)}})
         .set(count);
   }
   return metrics_.text();

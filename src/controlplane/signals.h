@@ -52,6 +52,7 @@ class Signals {
   void agreement_changed(const machineconfig::Agreement& agreement);
   void store_failed(const apistore::Problem& problem);
   void pool_planned(const rollout::PoolReport& report);
+  void pool_rendered(const machineconfig::RenderReport& report);
 
   runtime::Runtime& runtime_;
   log::Log& log_;

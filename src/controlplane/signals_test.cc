@@ -118,6 +118,25 @@ TEST(Signals, TroubleOfTheStoreNamesFileAndPage) {
   EXPECT_TRUE(stage.has("strake_store_problems_total{part=\"store\"} 1"));
 }
 
+TEST(Signals, WhatKeepsAPoolIsALineAndANumberWhileItLasts) {
+  Stage stage;
+  ControllersOptions options;
+  options.identity = "us";
+  stage.signals.listen_to(options);
+  rollout::PoolReport report{.pool = "worker", .degraded = true};
+  report.troubles = {{rollout::TroubleKind::kInvalidMaxUnavailable, "spec.maxUnavailable is \"40 %\""}};
+  options.on_pool(report);
+  options.on_pool(report);
+  EXPECT_TRUE(stage.has("strake_pool_troubles{reason=\"InvalidMaxUnavailable\"} 1"));
+  EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"warning\"} 1")) << "said once";
+  report.troubles.clear();
+  options.on_pool(report);
+  EXPECT_TRUE(stage.has("strake_pool_troubles{reason=\"InvalidMaxUnavailable\"} 0"));
+  options.on_render({"worker", machineconfig::RenderReport::Outcome::kRefused, "RenderRefused", "60-bad: no path"});
+  EXPECT_TRUE(stage.has("strake_render_troubles_total{outcome=\"refused\"} 1"));
+  EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"warning\"} 2"));
+}
+
 TEST(Signals, EveryWayAServerRefusesHasItsOwnAdvice) {
   std::set<std::string_view> advice;
   for (const Code code : {Code::kUnavailable, Code::kTimeout, Code::kUnauthenticated, Code::kDenied, Code::kNotFound,

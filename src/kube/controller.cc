@@ -32,7 +32,7 @@ void Controller::watch(Informer& informer, IsNews is_news) {
   watch(informer, [](const Object& object) { return std::vector<ObjectKey>{object.key()}; }, std::move(is_news));
 }
 
-void Controller::watch(Informer& informer, MapToKeys map, IsNews is_news) {
+void Controller::watch(Informer& informer, MapToKeys map, IsNews is_news, Indifferent indifferent) {
   sources_.push_back(&informer);
   const auto add_all = [queue = queue_, map = std::move(map)](const Object& object, bool news) {
     for (const ObjectKey& key : map(object)) {
@@ -45,7 +45,9 @@ void Controller::watch(Informer& informer, MapToKeys map, IsNews is_news) {
   };
   const auto add_news = [add_all](const ObjectPtr& object) { add_all(*object, true); };
   informer.add_handlers({add_news,
-                         [add_all, is_news = std::move(is_news)](const ObjectPtr& before, const ObjectPtr& now) {
+                         [add_all, is_news = std::move(is_news), indifferent = std::move(indifferent)](
+                             const ObjectPtr& before, const ObjectPtr& now) {
+                           if (indifferent && indifferent(*before, *now)) return;
                            const bool news = is_news(*before, *now);
                            add_all(*before, news);
                            add_all(*now, news);

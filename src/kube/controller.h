@@ -35,7 +35,7 @@ struct ControllerOptions {
 };
 
 /// Whether an update changed what somebody wants of the object: its spec (or data), labels, or that it be deleted.
-/// Status and annotations, where controllers write, are no news; nor is what an `identity_only` informer cannot see.
+/// Status and annotations, where controllers write, are no news; nor is what an informer with `reduce` cannot see.
 bool spec_changed(const Object& before, const Object& now);
 
 class Controller {
@@ -45,6 +45,8 @@ class Controller {
   /// Which updates bring a failing key forward; all others leave it to its retry, so that what an attempt wrote does
   /// not start the next one.
   using IsNews = std::function<bool(const Object& before, const Object& now)>;
+  /// Of which updates nobody here would do anything, failing or not: a heartbeat. They wake no worker.
+  using Indifferent = std::function<bool(const Object& before, const Object& now)>;
 
   Controller(runtime::Runtime& runtime, ControllerOptions options, Reconcile reconcile);
   ~Controller();
@@ -56,7 +58,7 @@ class Controller {
   void watch(Informer& informer, IsNews is_news = spec_changed);
   /// The same, for objects that concern others: a node its pools, a pod its owner. An update counts for what it was and
   /// what it is.
-  void watch(Informer& informer, MapToKeys map, IsNews is_news = spec_changed);
+  void watch(Informer& informer, MapToKeys map, IsNews is_news = spec_changed, Indifferent indifferent = nullptr);
 
   void enqueue(const ObjectKey& key) { queue_->add(key); }
   void enqueue_after(const ObjectKey& key, Duration delay) { queue_->add_after(key, delay); }

@@ -182,4 +182,33 @@ TEST(Controller, MapsObjectsToTheKeysTheyConcern) {
   EXPECT_EQ(reconciled, (std::vector<std::string>{"n2"}));
 }
 
+TEST(Controller, AnUpdateNobodyWouldActOnWakesNobody) {
+  sim::Simulation simulation(1);
+  FakeServer server(simulation);
+  FakeClient client(server);
+  Informer informer(simulation, client, core::kNode);
+  int reconciles = 0;
+  Controller controller(simulation, {.name = "test"}, [&](const ObjectKey&, const Call&) -> Result<Reconciled> {
+    ++reconciles;
+    return Reconciled{};
+  });
+  controller.watch(
+      informer, [](const Object& node) { return std::vector<ObjectKey>{node.key()}; }, spec_changed,
+      [](const Object& before, const Object& now) { return before.label("zone") == now.label("zone"); });
+  informer.start();
+  controller.start();
+  const auto patch = [&](std::string_view kind, std::string_view value) {
+    const json::Value change = json::Object{{"metadata", json::Object{{kind, json::Object{{"zone", value}}}}}};
+    ASSERT_TRUE(client.patch(core::kNode, {"", "n"}, PatchType::kMerge, change, {}, {}).ok());
+    run_for(simulation, 1s);
+  };
+  ASSERT_TRUE(client.create(core::kNode, Object(core::kNode, {"", "n"}), {}, {}).ok());
+  run_for(simulation, 1s);
+  EXPECT_EQ(reconciles, 1);
+  patch("annotations", "heartbeat");
+  EXPECT_EQ(reconciles, 1);
+  patch("labels", "z");
+  EXPECT_EQ(reconciles, 2);
+}
+
 }  // namespace strake::kube::controller_test

@@ -1,7 +1,5 @@
 #include "kube/informer.h"
 
-#include <charconv>
-
 namespace strake::kube {
 
 namespace {
@@ -9,27 +7,9 @@ namespace {
 /// A stream that lived this long was a success, whatever ended it: the next failure starts with the shortest delay.
 constexpr std::chrono::seconds kShortestGoodStream{1};
 
-std::optional<std::uint64_t> version_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// Versions are decimal numbers that grow with every write, on every server we know; should one not be, equality is all
-/// that is left.
+/// Should a version not be a number, equality is all that is left.
 bool not_newer(std::string_view version, std::string_view than) {
-  const auto left = version_number(version);
-  const auto right = version_number(than);
-  return left && right ? *left <= *right : version == than;
-}
-
-/// An object reduced to who it is and which state of it this is.
-Object identity_of(const Object& object) {
-  json::Object metadata{{"name", object.name()}, {"uid", object.uid()}, {"resourceVersion", object.resource_version()}};
-  if (const std::string ns = object.ns(); !ns.empty()) metadata["namespace"] = ns;
-  return Object(
-      json::Object{{"apiVersion", object.api_version()}, {"kind", object.kind()}, {"metadata", std::move(metadata)}});
+  return version == than || is_older_version(version, than);
 }
 
 }  // namespace
@@ -220,7 +200,7 @@ Result<Informer::WatchEnd> Informer::watch(std::stop_token stop, std::optional<r
 }
 
 ObjectPtr Informer::kept(Object object) const {
-  return std::make_shared<const Object>(options_.identity_only ? identity_of(object) : std::move(object));
+  return std::make_shared<const Object>(options_.reduce ? options_.reduce(object) : std::move(object));
 }
 
 void Informer::apply(WatchEvent event) {

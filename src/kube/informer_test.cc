@@ -248,10 +248,14 @@ TEST(Informer, RepeatedEventsAreDropped) {
   EXPECT_EQ(world.informer.size(), 0u);
 }
 
-TEST(Informer, KeepsNothingButIdentityWhenAsked) {
+TEST(Informer, KeepsOnlyWhatIsAskedFor) {
   InformerOptions options;
   options.page_size = 1;
-  options.identity_only = true;
+  options.reduce = [](const Object& object) {
+    json::Object metadata{
+        {"name", object.name()}, {"uid", object.uid()}, {"resourceVersion", object.resource_version()}};
+    return Object(json::Object{{"metadata", std::move(metadata)}});
+  };
   World world(1, std::move(options));
   world.create("n1", "a");
   world.create("n2", "a");

@@ -1,8 +1,17 @@
 #include "kube/object.h"
 
+#include <charconv>
+
 namespace strake::kube {
 
 namespace {
+
+std::optional<std::uint64_t> version_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
 
 std::map<std::string, std::string> string_map_at(const json::Value& root,
                                                  std::initializer_list<std::string_view> path) {
@@ -16,6 +25,12 @@ std::map<std::string, std::string> string_map_at(const json::Value& root,
 }
 
 }  // namespace
+
+bool is_older_version(std::string_view version, std::string_view than) {
+  const auto left = version_number(version);
+  const auto right = version_number(than);
+  return left && right && *left < *right;
+}
 
 Object::Object(const Resource& resource, const ObjectKey& key) : json_(json::Object{}) {
   json::Object metadata;

@@ -65,6 +65,9 @@ class Object {
   json::Value json_;
 };
 
+/// Versions are decimal numbers that grow with every write, on every server we know. False when one of them is not.
+bool is_older_version(std::string_view version, std::string_view than);
+
 /// Informers and watches hand out shared, unchangeable objects.
 using ObjectPtr = std::shared_ptr<const Object>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/machine_config.h"
 #include "api/machine_configuration.h"
 
 namespace strake::machineconfig {
@@ -146,7 +147,7 @@ bool speaks_of(const ComparableSpec& component, const Subject& subject) {
 
 const json::Value& spec_of_component(const kube::Object& component) {
   static const json::Value kEmpty = json::Object{};
-  const json::Value* spec = json::find(component.json(), {"spec"});
+  const json::Value* spec = api::spec_of(component);
   return spec == nullptr ? kEmpty : *spec;
 }
 

@@ -24,6 +24,7 @@ GateInput gate_input(const RenderInput& input, const std::vector<kube::ObjectPtr
   gates.os_image_stream = input.os_image_stream.get();
   for (const kube::ObjectPtr& config : selected) gates.selected.push_back(config.get());
   for (const kube::ObjectPtr& generator : input.generators) gates.generators.push_back(generator.get());
+  gates.generators_processed = input.generators_processed;
   gates.version = input.version;
   return gates;
 }
@@ -117,6 +118,7 @@ Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<k
   STRAKE_TRY(const std::string name, rendered_name(input.pool->name(), spec));
   plan.rendered = rendered_object(input, name, plan.os_image_overridden);
   plan.rendered.json().get_object()["spec"] = std::move(spec);
+  plan.ignored = ignored_generators(gate_input(input, selected));
   return plan;
 }
 

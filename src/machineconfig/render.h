@@ -21,6 +21,7 @@ struct RenderInput {
   kube::ObjectPtr controller_config{};        ///< may be absent
   kube::ObjectPtr os_image_stream{};          ///< may be absent
   std::vector<kube::ObjectPtr> generators{};  ///< every KubeletConfig and ContainerRuntimeConfig; for the gates
+  bool generators_processed = false;          ///< somebody turns them into MachineConfigs; see GateInput
   std::optional<std::string> version{};       ///< of this program; for the gates, see GateInput
   std::optional<std::size_t> size_limit = kMaxRenderedBytes;  ///< nullopt: as large as it gets
 };
@@ -34,6 +35,8 @@ struct RenderPlan {
   /// What CRI-O is made to use. It is checked against the OS stream of `defaults`; who can read the labels of an image
   /// that overrides those checks again (check_runtime_exists).
   std::optional<RuntimeChoice> runtime;
+  /// KubeletConfigs and the like that were meant for the pool and are not in it; see ignored_generators.
+  std::vector<std::string> ignored;
 };
 
 /// The rendered config of a pool whose gates are open; see render_gates.h for the error when one is not.

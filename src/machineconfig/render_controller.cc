@@ -25,6 +25,7 @@ constexpr auto kGateGrace = 1min;
 /// Reasons of the RenderDegraded condition.
 constexpr std::string_view kReasonRefused = "RenderRefused";
 constexpr std::string_view kReasonIrreconcilable = "Irreconcilable";
+constexpr std::string_view kReasonNotWritten = "NotWritten";
 
 kube::InformerOptions render_informer_options(const kube::Hooks& hooks) {
   kube::InformerOptions options;
@@ -33,12 +34,12 @@ kube::InformerOptions render_informer_options(const kube::Hooks& hooks) {
   return options;
 }
 
-kube::ControllerOptions render_controller_options(const kube::Hooks& hooks) {
-  kube::ControllerOptions options;
-  options.hooks = hooks;
-  options.name = "render";
-  options.rate_limits.longest_retry = 30s;
-  return options;
+kube::ControllerOptions render_controller_options(const RenderOptions& options) {
+  kube::ControllerOptions controller;
+  controller.name = "render";
+  controller.rate_limits.longest_retry = 30s;
+  controller.hooks = options.hooks;
+  return controller;
 }
 
 kube::EventRecorderOptions render_event_options(const kube::Hooks& hooks) {
@@ -48,15 +49,31 @@ kube::EventRecorderOptions render_event_options(const kube::Hooks& hooks) {
   return options;
 }
 
-const json::Value& spec_of(const kube::Object& config) {
+const json::Value& spec_or_null(const kube::Object& config) {
   static const json::Value kNone;
-  const json::Value* spec = json::find(config.json(), {"spec"});
+  const json::Value* spec = api::spec_of(config);
   return spec == nullptr ? kNone : *spec;
+}
+
+/// Not a moment's trouble: the same write will be refused again, and only a person can help.
+bool is_refused_for_good(Code code) {
+  return code == Code::kDenied || code == Code::kInvalidArgument || code == Code::kUnsupported ||
+         code == Code::kExhausted;
 }
 
 bool is_rendered(const kube::ObjectKey& key) { return key.name.starts_with(api::kRenderedPrefix); }
 
 }  // namespace
+
+std::string_view to_string(RenderReport::Outcome outcome) {
+  switch (outcome) {
+    case RenderReport::Outcome::kRendered: return "rendered";
+    case RenderReport::Outcome::kWaiting: return "waiting";
+    case RenderReport::Outcome::kRefused: return "refused";
+    case RenderReport::Outcome::kGone: return "gone";
+  }
+  return "unknown";
+}
 
 RenderController::RenderController(runtime::Runtime& runtime, kube::KubeApi& api, RenderOptions options)
     : runtime_(runtime),
@@ -69,7 +86,7 @@ RenderController::RenderController(runtime::Runtime& runtime, kube::KubeApi& api
       kubelet_configs_(runtime, api, api::kKubeletConfig, render_informer_options(options_.hooks)),
       runtime_configs_(runtime, api, api::kContainerRuntimeConfig, render_informer_options(options_.hooks)),
       events_(runtime, api, render_event_options(options_.hooks)),
-      controller_(runtime, render_controller_options(options_.hooks),
+      controller_(runtime, render_controller_options(options_),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
   const auto every_pool = [this](const kube::Object&) { return all_pools(); };
   // Noted before the controller is told, so that a worker that is quick sees the burst.
@@ -109,6 +126,7 @@ std::vector<kube::ObjectKey> RenderController::all_pools() const {
 
 Result<kube::Reconciled> RenderController::reconcile(const kube::ObjectKey& pool_key, const kube::Call& call) {
   const kube::ObjectPtr pool = pools_.get(pool_key);
+  if (!pool) forget_pool(pool_key.name);
   if (!pool || pool->deleting()) return kube::Reconciled{};
   if (const auto wait = burst_.wait_needed(runtime_.now())) return kube::Reconciled{*wait};
   if (options_.mode == api::Mode::kOwn) return act(pool, call);
@@ -120,6 +138,7 @@ RenderInput RenderController::input_for(kube::ObjectPtr pool) const {
   RenderInput input;
   input.pool = std::move(pool);
   if (options_.mode == api::Mode::kOwn) input.version = options_.version;
+  input.generators_processed = options_.mode != api::Mode::kOwn;
   input.worker_pool = pools_.get({"", std::string(api::kWorkerPool)});
   input.controller_config = controller_configs_.get({"", std::string(api::kControllerConfigName)});
   input.os_image_stream = os_image_streams_.get({"", std::string(api::kOsImageStreamName)});
@@ -138,9 +157,16 @@ Result<kube::Reconciled> RenderController::act(const kube::ObjectPtr& pool, cons
   if (const Status reachable = check_reachable(input, *plan, call); !reachable.ok()) {
     return refuse(*pool, kReasonIrreconcilable, reachable.error(), call);
   }
-  STRAKE_CHECK_OK(ensure_rendered(*pool, *plan, call));
-  STRAKE_CHECK_OK(point_pool(*pool, *plan, call));
-  STRAKE_CHECK_OK(set_render_degraded(*pool, {api::ConditionStatus::kFalse, "", ""}, call));
+  Status written = ensure_rendered(*pool, *plan, call);
+  if (written.ok()) written = point_pool(*pool, *plan, call);
+  if (!written.ok() && is_refused_for_good(written.error().code())) {
+    return refuse(*pool, kReasonNotWritten, written.error(), call);
+  }
+  STRAKE_CHECK_OK(std::move(written));
+  const std::string ignored = fmt::format("{}", fmt::join(plan->ignored, "; "));
+  const std::string reason(ignored.empty() ? "" : api::pool_condition::kReasonConfigsIgnored);
+  STRAKE_CHECK_OK(set_render_degraded(*pool, {api::ConditionStatus::kFalse, reason, ignored}, call));
+  tell(*pool, {pool->name(), RenderReport::Outcome::kRendered, reason, ignored});
   STRAKE_CHECK_OK(prune(*pool, call));
   return kube::Reconciled{};
 }
@@ -165,8 +191,8 @@ Status RenderController::check_reachable(const RenderInput& input, const RenderP
   if (target.empty() || target == plan.rendered.name()) return {};
   const kube::ObjectPtr present = configs_.get({"", target});
   if (!present) return {};
-  const json::Value& present_spec = spec_of(*present);
-  const json::Value& new_spec = spec_of(plan.rendered);
+  const json::Value& present_spec = spec_or_null(*present);
+  const json::Value& new_spec = spec_or_null(plan.rendered);
   STRAKE_TRY(auto refusal, check_reconcilable(present_spec, new_spec));
   if (!refusal) return {};
   // Overrides are rare: they are asked for only when something would be refused.
@@ -187,6 +213,9 @@ Result<kube::Reconciled> RenderController::wait_at_gate(const kube::Object& pool
                                                         const kube::Call& call) {
   const auto since = gate_closed_since_.try_emplace(pool.name(), runtime_.now()).first->second;
   const bool lasting = runtime_.now() - since >= kGateGrace;
+  if (lasting) {
+    tell(pool, {pool.name(), RenderReport::Outcome::kWaiting, std::string(kGateClosedReason), gate.to_string()});
+  }
   STRAKE_CHECK_OK(
       set_render_degraded(pool,
                           {lasting ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
@@ -197,12 +226,30 @@ Result<kube::Reconciled> RenderController::wait_at_gate(const kube::Object& pool
 
 Error RenderController::refuse(const kube::Object& pool, std::string_view reason, const Error& why,
                                const kube::Call& call) {
+  tell(pool, {pool.name(), RenderReport::Outcome::kRefused, std::string(reason), why.to_string()});
   const Status said =
       set_render_degraded(pool,
                           {api::ConditionStatus::kTrue, std::string(reason),
                            fmt::format("Failed to render configuration for pool {}: {}", pool.name(), why.to_string())},
                           call);
   return said.ok() ? why : said.error();
+}
+
+void RenderController::tell(const kube::Object& pool, RenderReport report) {
+  const auto known = reports_.find(pool.name());
+  if (known != reports_.end() && known->second == report) return;
+  if (!report.message.empty()) {
+    events_.record(pool, kube::EventType::kWarning, report.reason, report.message);
+  }
+  if (options_.on_report) options_.on_report(report);
+  reports_.insert_or_assign(pool.name(), std::move(report));
+}
+
+void RenderController::forget_pool(const std::string& pool) {
+  gate_closed_since_.erase(pool);
+  agreements_.erase(pool);
+  if (reports_.erase(pool) == 0 || !options_.on_report) return;
+  options_.on_report({pool, RenderReport::Outcome::kGone, "", ""});
 }
 
 Status RenderController::ensure_rendered(const kube::Object& pool, const RenderPlan& plan, const kube::Call& call) {
@@ -222,7 +269,7 @@ Status RenderController::ensure_rendered(const kube::Object& pool, const RenderP
   }
   // A hand edit of a rendered config is taken back: its name promises its content.
   json::Object own{
-      {"spec", *json::find(rendered.json(), {"spec"})},
+      {"spec", spec_or_null(rendered)},
       {"metadata", json::Object{{"annotations", *json::find(rendered.json(), {"metadata", "annotations"})}}}};
   const auto restored = kube::merge_patch_own_fields(api_, api::kMachineConfig, *known, json::Value(std::move(own)),
                                                      kube::IfChanged::kRefuse, {}, call);
@@ -282,7 +329,7 @@ Status RenderController::set_render_degraded(const kube::Object& pool, const Ver
     STRAKE_TRY(kube::Object fresh, api_.get(api::kMachineConfigPool, pool.key(), call));
     json::Value edited = fresh.json();
     if (!api::set_condition(edited, condition, runtime_.wall_now())) return {};
-    const json::Value own = json::Object{{"conditions", *json::find(edited, {"status", "conditions"})}};
+    const json::Value own = api::conditions_status(edited);
     const auto patched =
         kube::apply_status_patch(api_, api::kMachineConfigPool, fresh, own, kube::IfChanged::kRefuse, call);
     if (!patched.ok())

@@ -35,6 +35,18 @@ struct Agreement {
   bool operator==(const Agreement&) const = default;
 };
 
+/// What rendering one pool came to, for logs and metrics.
+struct RenderReport {
+  enum class Outcome { kRendered, kWaiting, kRefused, kGone };
+  std::string pool;
+  Outcome outcome = Outcome::kRendered;
+  std::string reason{};   ///< of the RenderDegraded condition
+  std::string message{};  ///< why it waits or was refused; what was left out
+
+  bool operator==(const RenderReport&) const = default;
+};
+std::string_view to_string(RenderReport::Outcome outcome);
+
 struct RenderOptions {
   /// Marks what this program generates; see GateInput.
   std::string version;
@@ -44,6 +56,8 @@ struct RenderOptions {
   kube::Hooks hooks{};
   /// Told when observing comes to a new result. Called by the worker; must not wait.
   std::function<void(const Agreement&)> on_agreement{};
+  /// Told when rendering a pool comes to something else than the last time. Called by the worker; must not wait.
+  std::function<void(const RenderReport&)> on_report{};
 };
 
 class RenderController {
@@ -68,6 +82,9 @@ class RenderController {
   void observe(const kube::ObjectPtr& pool);
   RenderInput input_for(kube::ObjectPtr pool) const;
   Status check_reachable(const RenderInput& input, const RenderPlan& plan, const kube::Call& call);
+  /// Tells hook and events, when it is news.
+  void tell(const kube::Object& pool, RenderReport report);
+  void forget_pool(const std::string& pool);
   Result<kube::Reconciled> wait_at_gate(const kube::Object& pool, const Error& gate, const kube::Call& call);
   /// Says in the pool why; returns what reconcile is to return.
   Error refuse(const kube::Object& pool, std::string_view reason, const Error& why, const kube::Call& call);
@@ -92,6 +109,7 @@ class RenderController {
   Burst burst_;
   std::map<std::string, runtime::TimePoint> gate_closed_since_;  ///< by pool; the worker's own
   std::map<std::string, Agreement> agreements_;                  ///< by pool; the worker's own
+  std::map<std::string, RenderReport> reports_;                  ///< by pool; the worker's own
   kube::Controller controller_;
 };
 

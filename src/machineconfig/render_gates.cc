@@ -1,6 +1,7 @@
 #include "machineconfig/render_gates.h"
 
 #include "api/conditions.h"
+#include "api/config_generator.h"
 #include "api/controller_config.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
@@ -42,28 +43,30 @@ Status check_controller_config(const kube::Object& config, const std::optional<s
   return {};
 }
 
-/// A KubeletConfig or ContainerRuntimeConfig becomes MachineConfigs of its own; until it has, the pool lacks them.
-Status check_generator(const kube::Object& generator, const kube::Object& pool) {
+Result<bool> selects_pool(const kube::Object& generator, const kube::Object& pool) {
   STRAKE_TRY_CONTEXT(const kube::Selector selector,
-                     kube::Selector::from_json(json::find(generator.json(), {"spec", "machineConfigPoolSelector"}),
+                     kube::Selector::from_json(api::ConfigGeneratorView(generator.json()).pool_selector(),
                                                kube::AbsentSelector::kMatchesNothing),
                      "{} {}: spec.machineConfigPoolSelector", generator.kind(), generator.name());
-  if (!selector.matches(pool.labels())) return {};
-  const std::int64_t observed = json::find_int(generator.json(), {"status", "observedGeneration"}).value_or(0);
-  if (observed != generator.generation()) {
+  return selector.matches(pool.labels());
+}
+
+/// A KubeletConfig or ContainerRuntimeConfig becomes MachineConfigs of its own; until it has, the pool lacks them.
+Status check_generator(const kube::Object& generator, const kube::Object& pool) {
+  STRAKE_TRY(const bool selected, selects_pool(generator, pool));
+  if (!selected) return {};
+  const api::ConfigGeneratorView view(generator.json());
+  if (view.observed_generation() != generator.generation()) {
     return closed_gate("{} {} is not processed yet: generation {}, observed {}", generator.kind(), generator.name(),
-                       generator.generation(), observed);
+                       generator.generation(), view.observed_generation());
   }
-  const json::Value* conditions = json::find(generator.json(), {"status", "conditions"});
-  if (conditions == nullptr || !conditions->is_array() || conditions->get_array().empty()) {
+  const auto last = view.last_condition();
+  if (!last) {
     return closed_gate("{} {} is not processed yet: it has no conditions", generator.kind(), generator.name());
   }
-  // Conditions are appended, so the last one is the present one.
-  const json::Value& last = conditions->get_array().back();
-  const std::string type = json::find_string(last, {"type"}).value_or("");
-  if ((type == "Success" || type == "Accepted") && json::find_string(last, {"status"}) == "True") return {};
+  if (view.succeeded()) return {};
   return closed_gate("{} {} failed: {}", generator.kind(), generator.name(),
-                     json::find_string(last, {"message"}).value_or(type));
+                     last->message.empty() ? last->type : last->message);
 }
 
 /// Everything a release publishes carries its version; a mixture of two releases is never rendered.
@@ -128,9 +131,32 @@ Status check_selected_configs(const GateInput& input) {
 
 Status check_render_gates(const GateInput& input) {
   if (input.controller_config) STRAKE_CHECK_OK(check_controller_config(*input.controller_config, input.version));
-  for (const kube::Object* generator : input.generators) STRAKE_CHECK_OK(check_generator(*generator, *input.pool));
+  if (input.generators_processed) {
+    for (const kube::Object* generator : input.generators) STRAKE_CHECK_OK(check_generator(*generator, *input.pool));
+  }
   if (input.os_image_stream) STRAKE_CHECK_OK(check_os_image_stream(input));
   return check_selected_configs(input);
+}
+
+std::vector<std::string> ignored_generators(const GateInput& input) {
+  std::vector<std::string> ignored;
+  if (input.generators_processed) return ignored;
+  for (const kube::Object* generator : input.generators) {
+    const Result<bool> selected = selects_pool(*generator, *input.pool);
+    if (!selected.ok()) {
+      ignored.push_back(
+          fmt::format("{} {} is not applied: {}", generator->kind(), generator->name(), selected.error().to_string()));
+      continue;
+    }
+    const api::ConfigGeneratorView view(generator->json());
+    const bool processed = view.observed_generation() == generator->generation() && view.succeeded();
+    if (!*selected || processed) continue;
+    ignored.push_back(fmt::format(
+        "{} {} is not applied: nothing in this cluster turns a {} into MachineConfigs; write what it asks for "
+        "as files of a MachineConfig",
+        generator->kind(), generator->name(), generator->kind()));
+  }
+  return ignored;
 }
 
 }  // namespace strake::machineconfig

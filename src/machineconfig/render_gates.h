@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "api/machine_config_pool.h"
 #include "base/result.h"
 #include "kube/object.h"
 
 namespace strake::machineconfig {
 
 /// Error::reason() of a closed gate; the code is kUnavailable. Try again on the next change.
-inline constexpr std::string_view kGateClosedReason = "GateClosed";
+inline constexpr std::string_view kGateClosedReason = api::pool_condition::kReasonGateClosed;
 
 struct GateInput {
   const kube::Object* pool = nullptr;
@@ -22,11 +23,18 @@ struct GateInput {
   const kube::Object* os_image_stream = nullptr;    ///< may be absent
   std::vector<const kube::Object*> selected{};      ///< the pool's MachineConfigs
   std::vector<const kube::Object*> generators{};    ///< every KubeletConfig and ContainerRuntimeConfig
+  /// Somebody turns these into MachineConfigs, so that it pays to wait for them. Strake itself does not: where it is
+  /// the whole stack nobody does, and a gate that waits for it would stay closed for ever.
+  bool generators_processed = false;
   /// Of this program: what a release published must carry the same. Unset when another manager publishes; then its
   /// version is its own affair.
   std::optional<std::string> version{};
 };
 
 Status check_render_gates(const GateInput& input);
+
+/// Generators of this pool whose MachineConfigs nobody has made, where nobody is waited for: each a sentence that says
+/// so and what to do.
+std::vector<std::string> ignored_generators(const GateInput& input);
 
 }  // namespace strake::machineconfig

@@ -40,6 +40,7 @@ struct RenderGatesTest : testing::Test {
     gates.os_image_stream = &streams;
     gates.selected = {&base, &own};
     gates.generators = {&kubelet};
+    gates.generators_processed = generators_processed;
     gates.version = version;
     return gates;
   }
@@ -60,6 +61,7 @@ struct RenderGatesTest : testing::Test {
   kube::Object streams{api::kOsImageStream, {"", "cluster"}};
   kube::Object kubelet{api::kKubeletConfig, {"", "small"}};
   std::optional<std::string> version = "1.0";
+  bool generators_processed = true;
 };
 
 TEST_F(RenderGatesTest, AWholeReleaseOpensThemAll) { EXPECT_EQ(closed_gate(), ""); }
@@ -133,6 +135,26 @@ TEST_F(RenderGatesTest, AKubeletConfigThatIsNotMadeIntoMachineConfigsYet) {
   EXPECT_NE(closed_gate().find("no conditions"), std::string::npos);
   pool = kube::Object(api::kMachineConfigPool, {"", "infra"});
   EXPECT_EQ(closed_gate(), "") << "it is not for this pool";
+}
+
+TEST_F(RenderGatesTest, WhereNobodyProcessesKubeletConfigsTheyAreNamedAndWaitedForByNobody) {
+  json::ensure(kubelet.json(), {"status"}) = json::Object{};
+  EXPECT_NE(closed_gate(), "");
+  EXPECT_TRUE(ignored_generators(input()).empty()) << "somebody will";
+  generators_processed = false;
+  EXPECT_EQ(closed_gate(), "");
+  EXPECT_EQ(
+      ignored_generators(input()),
+      std::vector<std::string>{"KubeletConfig small is not applied: nothing in this cluster turns a KubeletConfig "
+                               "into MachineConfigs; write what it asks for as files of a MachineConfig"});
+  json::ensure(kubelet.json(), {"spec", "machineConfigPoolSelector"}) =
+      from_text(R"({"matchExpressions":[{"key":"x","operator":"Near"}]})");
+  EXPECT_EQ(closed_gate(), "") << "one that cannot be read holds up nobody either";
+  EXPECT_EQ(ignored_generators(input()).size(), 1u);
+  pool = kube::Object(api::kMachineConfigPool, {"", "infra"});
+  json::ensure(kubelet.json(), {"spec", "machineConfigPoolSelector"}) =
+      from_text(R"({"matchLabels":{"custom-kubelet":"small"}})");
+  EXPECT_TRUE(ignored_generators(input()).empty()) << "it is not for this pool";
 }
 
 }  // namespace strake::machineconfig::render_gates_test

@@ -42,7 +42,7 @@ void ConfigSet::lay_over(const ConfigSet& over) {
 
 kube::Object pool_of_role(std::string_view role) {
   kube::Object pool(api::kMachineConfigPool, {"", std::string(role)});
-  json::Value& selector = json::ensure(pool.json(), {"spec", "machineConfigSelector"});
+  json::Value selector;
   if (is_built_in(role)) {
     selector = json::Object{{"matchLabels", json::Object{{api::label::kRole, role}}}};
   } else {
@@ -51,6 +51,7 @@ kube::Object pool_of_role(std::string_view role) {
         json::Object{{"matchExpressions",
                       json::Array{json::Object{{"key", api::label::kRole}, {"operator", "In"}, {"values", roles}}}}};
   }
+  api::MachineConfigPoolEdit(pool.json()).set_machine_config_selector(std::move(selector));
   return pool;
 }
 

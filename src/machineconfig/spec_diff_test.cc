@@ -94,6 +94,24 @@ TEST(SpecDiff, EveryKindOfSubjectOccurs) {
   EXPECT_EQ(diff.verdict.irreconcilable->subject.to_string(), "group g");
 }
 
+TEST(SpecDiff, SaysWhereStrakesAgentDoesSomethingElse) {
+  const json::Value base = builders::ignition_spec("");
+  const SpecDiff dearer =
+      diff_of(base, builders::spec_with_files({builders::file_text("/etc/containers/policy.json", "{}")}));
+  EXPECT_NE(to_text(dearer).find("Class:     reload"), std::string::npos) << to_text(dearer);
+  EXPECT_NE(to_text(dearer).find("Agent:     Strake's agent does more: each node reboots\n"), std::string::npos)
+      << to_text(dearer);
+  json::Value realtime = base;
+  realtime.get_object()["kernelType"] = "realtime";
+  const SpecDiff refused = diff_of(base, realtime);
+  EXPECT_NE(
+      to_text(refused).find("Agent:     Strake's agent refuses the config; it cannot apply kernel type realtime\n"),
+      std::string::npos)
+      << to_text(refused);
+  const json::Value written = to_json(refused);
+  EXPECT_EQ(json::write(*json::find(written, {"agentRefuses"})), R"(["kernel type realtime"])");
+}
+
 TEST(SpecDiff, EqualSpecsDoNotDiffer) {
   const SpecDiff diff = diff_of(rich_spec("a"), rich_spec("a"));
   EXPECT_TRUE(diff.empty());

@@ -175,7 +175,7 @@ class Linter {
   }
 
   void warn_about_unknown_fields() {
-    const json::Value* spec = json::find(config_.json(), {"spec"});
+    const json::Value* spec = api::spec_of(config_);
     if (spec == nullptr || !spec->is_object()) return;
     const auto known = api::kMachineConfigFields.paths();
     for (const auto& entry : spec->get_object()) {
@@ -185,7 +185,7 @@ class Linter {
   }
 
   void warn_about_ignition() {
-    const json::Value* raw = json::find(config_.json(), {"spec", "config"});
+    const json::Value* raw = api::MachineConfigView(config_.json()).config();
     if (raw == nullptr || raw->is_null()) return;
     for (const ignition::Finding& finding : ignition::check(*raw).report.findings) {
       if (finding.severity != Severity::kWarning) continue;

@@ -5,6 +5,7 @@
 #include "api/conditions.h"
 #include "api/controller_config.h"
 #include "api/kinds.h"
+#include "api/machine_config.h"
 #include "api/node_annotations.h"
 #include "codec/data_url.h"
 #include "codec/json_patch.h"
@@ -167,10 +168,9 @@ class PublicationPlanner {
                                     publisher_.now);
     }
     if (!changed) return;
-    steps_.push_back(
-        {Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey,
-         json::Object{{"status", json::Object{{"conditions", *json::find(after, {"status", "conditions"})}}}},
-         /*observe_generation=*/true});
+    steps_.push_back({Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey,
+                      json::Object{{"status", api::conditions_status(after)}},
+                      /*observe_generation=*/true});
   }
 
   void plan_base_config(const std::string& role) {
@@ -187,7 +187,7 @@ class PublicationPlanner {
     }
     // The Ignition config is ours to the last member: what the release does not have must go, not only what it has be
     // there.
-    const json::Value* present_config = present == nullptr ? nullptr : json::find(present->json(), {"spec", "config"});
+    const json::Value* present_config = present == nullptr ? nullptr : api::MachineConfigView(present->json()).config();
     if (present_config != nullptr && present_config->is_object()) {
       wanted_spec["config"] = json::create_merge_patch(*present_config, wanted_spec["config"]);
     }

@@ -1,22 +1,35 @@
 #include "rollout/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
+
+#include "api/conditions.h"
 
 namespace strake::rollout {
 
 namespace {
 
+using machineconfig::DisruptionClass;
+
+/// Names in a message; the rest are counted, because ten thousand nodes fit into no condition.
+constexpr std::size_t kNamesShown = 10;
+
+std::string joined_names(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kNamesShown);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
 /// Zone by zone, oldest first; nodes without a zone last.
-bool goes_first(const NodeView& a, const NodeView& b) {
-  const auto order = [](const NodeView& node) {
-    return std::tuple(node.zone.empty(), node.zone, node.created, node.name);
-  };
+bool goes_first(const api::NodeView& a, const api::NodeView& b) {
+  const auto order = [](const api::NodeView& node) { return std::tie(node.zone, node.created, node.name); };
+  if (a.zone.empty() != b.zone.empty()) return b.zone.empty();
   return order(a) < order(b);
 }
 
-NodeAction present_action(const NodeView& node, const std::string& target) {
+NodeAction present_action(const api::NodeView& node, const std::string& target) {
   if (node.desired_config == target) {
     if (node.failing()) return NodeAction::kFailing;
     return node.done() ? NodeAction::kCurrent : NodeAction::kUpdating;
@@ -24,61 +37,203 @@ NodeAction present_action(const NodeView& node, const std::string& target) {
   return NodeAction::kWait;
 }
 
-Result<machineconfig::Consequence> node_consequence(const PoolInput& input, const NodeView& node,
-                                                    const std::string& target) {
-  const json::Value* to = input.spec_of(target);
-  if (to == nullptr) {
-    return error(Code::kNotFound, "rendered config {} of pool {} does not exist", target, input.pool.name());
-  }
-  if (node.current_config == target) return machineconfig::Consequence{};
-  const json::Value* from = node.current_config.empty() ? nullptr : input.spec_of(node.current_config);
-  if (!node.current_config.empty() && from == nullptr) {
-    return machineconfig::Consequence{
-        .disruption = machineconfig::DisruptionClass::kReboot,
-        .reasons = {fmt::format("its current config {} no longer exists to compare with", node.current_config)}};
-  }
-  return machineconfig::consequence_of(from, *to, input.policy)
-      .context("comparing {} with {}", node.current_config, target);
-}
+class PoolPlanner {
+ public:
+  PoolPlanner(const PoolInput& input, const RolloutPolicy& policy)
+      : input_(input), policy_(policy), pool_(input.pool.json()) {}
 
-/// Lets as many waiting nodes go as capacity allows; the others learn what they wait for.
-void choose_targets(PoolPlan& plan) {
-  std::vector<NodePlan*> waiting;
-  int failing = 0;
-  for (NodePlan& node : plan.nodes) {
-    if (node.action == NodeAction::kWait) waiting.push_back(&node);
-    if (node.action == NodeAction::kFailing) ++failing;
+  PoolPlan plan() {
+    plan_.pool = input_.pool.name();
+    plan_.target = pool_.target();
+    plan_.paused = pool_.paused() || input_.pool.deleting();
+    find_troubles();
+    add_nodes();
+    if (can_judge()) judge_nodes();
+    choose_targets();
+    note_nodes_that_cannot_follow();
+    return std::move(plan_);
   }
-  if (plan.paused) {
-    for (NodePlan* node : waiting) node->waits_for = "its pool, which is paused";
-    return;
+
+ private:
+  template <typename... Args>
+  void trouble(TroubleKind kind, fmt::format_string<Args...> format, Args&&... args) {
+    plan_.troubles.push_back({kind, fmt::format(format, std::forward<Args>(args)...)});
   }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const NodePlan* a, const NodePlan* b) { return goes_first(a->node, b->node); });
-  int capacity = plan.max_unavailable - plan.unavailable - failing;
-  for (NodePlan* node : waiting) {
-    if (!node->consequence.beyond_agent.empty()) {
-      node->waits_for = fmt::format("another config, or another agent: this one cannot apply {}",
-                                    fmt::join(node->consequence.beyond_agent, ", "));
-    } else if (node->node.is_new()) {
-      node->action = NodeAction::kTarget;
-    } else if (!node->node.ready()) {
-      node->waits_for = node->node.schedulable ? "the node to be Ready" : "the node to be schedulable";
-    } else if (!node->node.done() && !node->node.failing()) {
-      // Changing the goal under a working agent would make its plan, and what it told people, untrue.
-      node->waits_for = fmt::format("its update to {} to finish", node->node.desired_config);
-    } else if (node->consequence.disruption == machineconfig::DisruptionClass::kReinstall) {
-      node->waits_for =
-          fmt::format("a new installation, or another config: {}", fmt::join(node->consequence.reasons, "; "));
-    } else if (capacity > 0) {
-      node->action = NodeAction::kTarget;
-      --capacity;
-    } else {
-      node->waits_for =
-          fmt::format("its turn: {} of {} nodes may be away at once", plan.max_unavailable, plan.nodes.size());
+
+  /// The target is there to be compared with.
+  bool can_judge() const { return !plan_.target.empty() && input_.configs.exists(plan_.target); }
+
+  void find_troubles() {
+    if (input_.pool.deleting()) {
+      trouble(TroubleKind::kPaused, "the pool is being deleted; its nodes stay where they are");
+    } else if (plan_.paused) {
+      trouble(TroubleKind::kPaused, "the pool is paused; set spec.paused to false to let its nodes go on");
+    }
+    if (!input_.selector_trouble.empty()) trouble(TroubleKind::kInvalidNodeSelector, "{}", input_.selector_trouble);
+    find_limit();
+    find_render_troubles();
+    find_target_troubles();
+    if (!input_.policy_trouble.empty()) {
+      trouble(TroubleKind::kPolicyUnreadable, "what a change costs cannot be told: {}", input_.policy_trouble);
+    }
+    for (const StrayNode& node : input_.contested) {
+      trouble(TroubleKind::kContestedNodes, "node {} {}", node.name, node.why());
     }
   }
-}
+
+  void find_limit() {
+    const auto limit = pool_.max_unavailable(static_cast<int>(input_.nodes.size()));
+    plan_.max_unavailable = limit.ok() ? std::max(*limit, 0) : 0;
+    if (!limit.ok()) {
+      trouble(TroubleKind::kInvalidMaxUnavailable, "{}", limit.error().message());
+    } else if (*limit < 0) {
+      trouble(TroubleKind::kInvalidMaxUnavailable,
+              "spec.maxUnavailable comes to {} nodes, so none may ever be away: write a number from 1, or a percentage "
+              "such as \"10%\"",
+              *limit);
+    }
+  }
+
+  void find_render_troubles() {
+    const auto rendered = api::find_condition(input_.pool.json(), api::pool_condition::kRenderDegraded);
+    if (rendered && rendered->status == api::ConditionStatus::kTrue) {
+      trouble(TroubleKind::kRenderFailed, "{}", rendered->message);
+    } else if (rendered && rendered->reason == api::pool_condition::kReasonGateClosed) {
+      trouble(TroubleKind::kRenderWaits, "{}", rendered->message);
+    } else if (rendered && !rendered->message.empty()) {
+      trouble(TroubleKind::kConfigsIgnored, "{}", rendered->message);
+    }
+  }
+
+  void find_target_troubles() {
+    if (plan_.target.empty()) {
+      trouble(TroubleKind::kNotRendered, "no config was rendered for the pool yet");
+    } else if (!input_.configs.exists(plan_.target)) {
+      trouble(TroubleKind::kTargetMissing,
+              "MachineConfig {}, which the pool names, does not exist; the render controller makes it anew",
+              plan_.target);
+    } else if (!input_.configs.is_genuine(plan_.target)) {
+      trouble(TroubleKind::kTargetEdited,
+              "MachineConfig {} does not hold what its name promises: somebody edited it; delete it and it is rendered "
+              "anew",
+              plan_.target);
+    }
+  }
+
+  void add_nodes() {
+    for (const api::NodeView* node : input_.nodes) {
+      NodePlan node_plan;
+      node_plan.node = *node;
+      node_plan.away = policy_.occupies_capacity(*node);
+      node_plan.action = plan_.target.empty() ? NodeAction::kWait : present_action(*node, plan_.target);
+      // A new node runs no workload: taking its place in the pool disturbs nobody.
+      if (node_plan.away && !node->is_new()) ++plan_.unavailable;
+      plan_.nodes.push_back(std::move(node_plan));
+    }
+    std::sort(plan_.nodes.begin(), plan_.nodes.end(),
+              [](const NodePlan& a, const NodePlan& b) { return a.node.name < b.node.name; });
+  }
+
+  void judge_nodes() {
+    for (NodePlan& node : plan_.nodes) {
+      auto consequence = input_.configs.consequence(node.node.current_config, plan_.target);
+      if (consequence.ok()) {
+        node.consequence = *std::move(consequence);
+        node.cannot_follow = !node.consequence.can_follow();
+      } else {
+        node.consequence.disruption = DisruptionClass::kReboot;
+        node.consequence.reasons = {consequence.error().to_string()};
+        // Without its old config a node is given the new one whole; two that cannot be compared are somebody's mistake.
+        node.cannot_follow = consequence.error().code() != Code::kNotFound;
+      }
+    }
+  }
+
+  /// Lets as many waiting nodes go as capacity allows; the others learn what they wait for.
+  void choose_targets() {
+    std::vector<NodePlan*> waiting;
+    int failing = 0;
+    for (NodePlan& node : plan_.nodes) {
+      if (node.action == NodeAction::kWait) waiting.push_back(&node);
+      if (node.action == NodeAction::kFailing) ++failing;
+    }
+    std::sort(waiting.begin(), waiting.end(),
+              [](const NodePlan* a, const NodePlan* b) { return goes_first(a->node, b->node); });
+    int capacity = plan_.max_unavailable - plan_.unavailable - failing;
+    for (NodePlan* node : waiting) {
+      node->waits_for = hindrance_of(*node, capacity);
+      if (!node->waits_for.empty()) continue;
+      node->action = NodeAction::kTarget;
+      if (!node->node.is_new()) --capacity;
+    }
+  }
+
+  /// What a node that needs the change waits for; "": it may go.
+  std::string hindrance_of(const NodePlan& node, int capacity) const {
+    for (const Trouble& trouble : plan_.troubles) {
+      if (!stops_rollout(trouble.kind)) continue;
+      if (!node.node.is_new() || stops_new_nodes(trouble.kind)) return waiting_for(trouble.kind);
+    }
+    if (!node.consequence.beyond_agent.empty()) {
+      return fmt::format("another config, or another agent: this one cannot apply {}",
+                         fmt::join(node.consequence.beyond_agent, ", "));
+    }
+    if (node.cannot_follow) {
+      return fmt::format("a new installation, or another config: {}", fmt::join(node.consequence.reasons, "; "));
+    }
+    if (node.node.is_new()) return "";
+    if (!node.node.schedulable) return "the node to be schedulable";
+    if (!node.node.ready()) return "the node to be Ready";
+    if (!node.node.done() && !node.node.failing()) {
+      // Changing the goal under a working agent would make its plan, and what it told people, untrue.
+      return fmt::format("its update to {} to finish", node.node.desired_config);
+    }
+    if (capacity > 0) return "";
+    return fmt::format("its turn: {} of {} nodes may be away at once", plan_.max_unavailable, plan_.nodes.size());
+  }
+
+  /// A node that runs no workload yet needs no turn, and no policy says what its first config costs.
+  static bool stops_new_nodes(TroubleKind kind) {
+    return kind != TroubleKind::kInvalidMaxUnavailable && kind != TroubleKind::kPolicyUnreadable;
+  }
+
+  std::string waiting_for(TroubleKind kind) const {
+    switch (kind) {
+      case TroubleKind::kPaused: return "its pool, which is paused";
+      case TroubleKind::kNotRendered: return "the pool's first rendered config";
+      case TroubleKind::kInvalidMaxUnavailable: return "a valid spec.maxUnavailable of its pool";
+      case TroubleKind::kInvalidNodeSelector: return "a valid spec.nodeSelector of its pool";
+      case TroubleKind::kTargetMissing: return fmt::format("MachineConfig {} to exist", plan_.target);
+      case TroubleKind::kTargetEdited: return fmt::format("MachineConfig {} to be rendered anew", plan_.target);
+      case TroubleKind::kPolicyUnreadable: return "a node disruption policy that can be read";
+      case TroubleKind::kRenderWaits:
+      case TroubleKind::kRenderFailed:
+      case TroubleKind::kConfigsIgnored:
+      case TroubleKind::kContestedNodes:
+      case TroubleKind::kNodesCannotFollow:
+      case TroubleKind::kCannotWrite: break;  // stop nobody, or are not known to a plan
+    }
+    return std::string(to_string(kind));
+  }
+
+  void note_nodes_that_cannot_follow() {
+    std::vector<std::string> names;
+    const NodePlan* first = nullptr;
+    for (const NodePlan& node : plan_.nodes) {
+      if (node.action != NodeAction::kWait || !node.cannot_follow) continue;
+      if (first == nullptr) first = &node;
+      names.push_back(node.node.name);
+    }
+    if (first == nullptr) return;
+    trouble(TroubleKind::kNodesCannotFollow, "{} nodes cannot follow to {} ({}); {} waits for {}", names.size(),
+            plan_.target, joined_names(names), first->node.name, first->waits_for);
+  }
+
+  const PoolInput& input_;
+  const RolloutPolicy& policy_;
+  const api::MachineConfigPoolView pool_;
+  PoolPlan plan_;
+};
 
 }  // namespace
 
@@ -93,45 +248,19 @@ std::string_view to_string(NodeAction action) {
   return "unknown";
 }
 
-Result<PoolPlan> plan_pool(const PoolInput& input) {
-  PoolPlan plan;
-  plan.pool = input.pool.name();
-  const api::MachineConfigPoolView pool(input.pool.json());
-  plan.target = pool.target();
-  plan.paused = pool.paused() || input.pool.deleting();
-  STRAKE_TRY_CONTEXT(plan.max_unavailable, pool.max_unavailable(static_cast<int>(input.nodes.size())),
-                     "MachineConfigPool {}: spec.maxUnavailable", plan.pool);
-  for (const kube::Object& node : input.nodes) {
-    NodePlan node_plan;
-    node_plan.node = node_view(node);
-    // A new node runs no workload: taking its place in the pool disturbs nobody.
-    if (!node_plan.node.is_new() && occupies_capacity(node_plan.node)) ++plan.unavailable;
-    plan.nodes.push_back(std::move(node_plan));
-  }
-  std::sort(plan.nodes.begin(), plan.nodes.end(),
-            [](const NodePlan& a, const NodePlan& b) { return a.node.name < b.node.name; });
-  if (plan.target.empty()) {
-    for (NodePlan& node : plan.nodes) {
-      node.action = NodeAction::kWait;
-      node.waits_for = "the pool's first rendered config";
-    }
-    return plan;
-  }
-  // Most nodes of a pool come from the same config; comparing two of them is the dear part of a plan.
-  std::map<std::string, machineconfig::Consequence> by_current;
-  for (NodePlan& node : plan.nodes) {
-    node.action = present_action(node.node, plan.target);
-    const auto known = by_current.find(node.node.current_config);
-    if (known != by_current.end()) {
-      node.consequence = known->second;
-      continue;
-    }
-    STRAKE_TRY(node.consequence, node_consequence(input, node.node, plan.target));
-    by_current.emplace(node.node.current_config, node.consequence);
-  }
-  choose_targets(plan);
-  return plan;
+const Trouble* PoolPlan::find(TroubleKind kind) const {
+  const auto found =
+      std::find_if(troubles.begin(), troubles.end(), [&](const Trouble& one) { return one.kind == kind; });
+  return found == troubles.end() ? nullptr : &*found;
 }
+
+const Trouble* PoolPlan::stopped_by() const {
+  const auto found =
+      std::find_if(troubles.begin(), troubles.end(), [](const Trouble& one) { return stops_rollout(one.kind); });
+  return found == troubles.end() ? nullptr : &*found;
+}
+
+PoolPlan plan_pool(const PoolInput& input, const RolloutPolicy& policy) { return PoolPlanner(input, policy).plan(); }
 
 api::PoolCounts count_nodes(const PoolPlan& plan) {
   api::PoolCounts counts;
@@ -140,8 +269,8 @@ api::PoolCounts count_nodes(const PoolPlan& plan) {
     const bool updated = node.node.done() && node.node.desired_config == plan.target;
     if (updated) ++counts.updated;
     if (updated && node.node.ready()) ++counts.ready;
-    if (occupies_capacity(node.node)) ++counts.unavailable;
-    if (node.node.state == "Degraded" || node.node.state == "Unreconcilable") ++counts.degraded;
+    if (node.away) ++counts.unavailable;
+    if (node.node.state.is_failure()) ++counts.degraded;
   }
   return counts;
 }

@@ -1,18 +1,20 @@
 // The rollout of one pool as a pure function: which nodes to target now, which wait and for what, what each change will
-// cost. `strake plan` prints it; the controller executes exactly it.
+// cost, and what keeps the pool from getting on. `strake plan` prints it; the controller executes exactly it.
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/machine_config_pool.h"
-#include "base/result.h"
+#include "api/node.h"
 #include "kube/object.h"
 #include "machineconfig/consequence.h"
-#include "rollout/node_view.h"
+#include "rollout/config_book.h"
+#include "rollout/pool_members.h"
+#include "rollout/rollout_policy.h"
+#include "rollout/trouble.h"
 
 namespace strake::rollout {
 
@@ -28,37 +30,42 @@ inline constexpr NodeAction kNodeActions[] = {NodeAction::kCurrent, NodeAction::
 std::string_view to_string(NodeAction action);
 
 struct NodePlan {
-  NodeView node;
+  api::NodeView node;
   NodeAction action = NodeAction::kCurrent;
   machineconfig::Consequence consequence;  ///< of going from where it is to the pool's target
   std::string waits_for;
+  bool away = false;           ///< uses up one unit of maxUnavailable
+  bool cannot_follow = false;  ///< no time will help: another config, or another installation
 };
 
 struct PoolPlan {
   std::string pool;
   std::string target;  ///< rendered config; empty when none was rendered yet
   bool paused = false;
-  int max_unavailable = 1;
+  int max_unavailable = 1;  ///< 0 when nobody can tell
   int unavailable = 0;
   std::vector<NodePlan> nodes;  ///< by name
+  std::vector<Trouble> troubles;
+
+  const Trouble* find(TroubleKind kind) const;
+  /// The first trouble that keeps nodes from being targeted.
+  const Trouble* stopped_by() const;
 };
 
 struct PoolInput {
-  kube::Object pool;
-  std::vector<kube::Object> nodes;  ///< those whose primary pool this is
-  /// The spec of a rendered config by name; nullptr when it does not exist (any more).
-  std::function<const json::Value*(const std::string& name)> spec_of;
-  machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();
+  const kube::Object& pool;
+  std::vector<const api::NodeView*> nodes;  ///< those whose pool this is
+  std::string selector_trouble{};           ///< why the pool's nodeSelector cannot be evaluated
+  std::vector<StrayNode> contested{};       ///< nodes that this pool and another one claim
+  const ConfigBook& configs;                ///< holds the target and what the nodes run, as far as they exist
+  std::string policy_trouble{};             ///< why the cluster's disruption policy cannot be read
 };
 
-Result<PoolPlan> plan_pool(const PoolInput& input);
+PoolPlan plan_pool(const PoolInput& input, const RolloutPolicy& policy = {});
 
 api::PoolCounts count_nodes(const PoolPlan& plan);
 
 /// The pool's status with counts and conditions brought up to date; other members as they were.
 json::Value updated_status(const kube::Object& pool, const PoolPlan& plan, std::chrono::system_clock::time_point now);
-
-/// Merge patch that targets a node: only our own annotations.
-json::Value target_patch(const kube::Object& node, const std::string& config, machineconfig::DisruptionClass planned);
 
 }  // namespace strake::rollout

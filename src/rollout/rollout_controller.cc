@@ -1,14 +1,20 @@
 #include "rollout/rollout_controller.h"
 
-#include "api/conditions.h"
+#include <algorithm>
+
 #include "api/kinds.h"
+#include "api/machine_config.h"
 #include "kube/patch.h"
+#include "rollout/cluster_plan.h"
 
 namespace strake::rollout {
 
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Somebody else wrote the pool in the same moment.
+constexpr auto kAfterConflict = 1s;
 
 kube::InformerOptions rollout_informer_options(const kube::Hooks& hooks) {
   kube::InformerOptions options;
@@ -17,80 +23,69 @@ kube::InformerOptions rollout_informer_options(const kube::Hooks& hooks) {
   return options;
 }
 
-/// Every plan reads the Nodes anew: the informer only tells that one of them changed.
 kube::InformerOptions node_informer_options(const kube::Hooks& hooks) {
   kube::InformerOptions options = rollout_informer_options(hooks);
-  options.identity_only = true;
+  options.reduce = api::slim_node;
   return options;
 }
 
-kube::ControllerOptions rollout_controller_options(const kube::Hooks& hooks) {
-  kube::ControllerOptions options;
+kube::ControllerOptions rollout_controller_options(const RolloutOptions& options) {
+  kube::ControllerOptions controller;
+  controller.name = "rollout";
+  controller.workers = 1;  // one decision at a time: capacity is counted across the whole pool
+  controller.rate_limits.longest_retry = 30s;
+  controller.hooks = options.hooks;
+  return controller;
+}
+
+kube::EventRecorderOptions rollout_event_options(const kube::Hooks& hooks) {
+  kube::EventRecorderOptions options;
+  options.component = "strake-rollout";
   options.hooks = hooks;
-  options.name = "rollout";
-  options.workers = 1;  // one decision at a time: capacity is counted across the whole pool
-  options.rate_limits.longest_retry = 30s;
   return options;
+}
+
+/// The request may have had its effect although the answer says otherwise.
+bool effect_is_unknown(Code code) {
+  switch (code) {
+    case Code::kUnavailable:
+    case Code::kTimeout:
+    case Code::kCancelled:
+    case Code::kInternal:
+    case Code::kIo: return true;
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kExists:
+    case Code::kConflict:
+    case Code::kExpired:
+    case Code::kDenied:
+    case Code::kUnauthenticated:
+    case Code::kExhausted:
+    case Code::kCorrupt:
+    case Code::kUnsupported: return false;
+  }
+  return true;
+}
+
+/// Not a moment's trouble: the same write will be refused again.
+bool is_refusal(Code code) {
+  return code == Code::kDenied || code == Code::kInvalidArgument || code == Code::kUnsupported;
+}
+
+bool same_view(const kube::Object& before, const kube::Object& now) {
+  return api::node_view(before) == api::node_view(now);
 }
 
 }  // namespace
 
-Result<const machineconfig::DisruptionPolicy*> PoolReader::policy(const kube::Call& call) {
-  if (!policy_) {
-    STRAKE_TRY(policy_, machineconfig::read_disruption_policy(api_, call));
-  }
-  return &*policy_;
-}
-
-Result<const json::Value*> PoolReader::load_spec(const std::string& name, const kube::Call& call) {
-  auto found = configs_.find(name);
-  if (found == configs_.end()) {
-    auto config = api_.get(api::kMachineConfig, {"", name}, call);
-    if (!config.ok() && config.error().code() != Code::kNotFound) return std::move(config).error();
-    found = configs_.emplace(name, config.ok() ? std::optional(*std::move(config)) : std::nullopt).first;
-  }
-  return found->second ? json::find(found->second->json(), {"spec"}) : nullptr;
-}
-
-Result<PoolPlan> PoolReader::plan(const kube::Object& pool, const std::vector<kube::Object>& all_pools,
-                                  const kube::Call& call) {
-  nodes_.clear();
-  PoolInput input;
-  input.pool = pool;
-  STRAKE_TRY_CONTEXT(const kube::ListPage page, api_.list(kube::core::kNode, "", {}, call), "listing nodes");
-  for (const kube::Object& node : page.items) {
-    // A node that belongs to several pools is left alone everywhere; the others go on.
-    const auto primary = primary_pool(node, all_pools);
-    if (!primary.ok() || *primary != pool.name()) continue;
-    nodes_.emplace(node.name(), node);
-    input.nodes.push_back(node);
-  }
-  std::map<std::string, const json::Value*> specs;
-  const auto want = [&](const std::string& name) -> Status {
-    if (name.empty() || specs.contains(name)) return {};
-    STRAKE_TRY_CONTEXT(specs[name], load_spec(name, call), "reading MachineConfig {}", name);
-    return {};
-  };
-  STRAKE_CHECK_OK(want(api::MachineConfigPoolView(pool.json()).target()));
-  for (const kube::Object& node : input.nodes) STRAKE_CHECK_OK(want(node_view(node).current_config));
-  input.spec_of = [&](const std::string& name) -> const json::Value* {
-    const auto found = specs.find(name);
-    return found == specs.end() ? nullptr : found->second;
-  };
-  STRAKE_TRY(const machineconfig::DisruptionPolicy* in_effect, policy(call));
-  input.policy = *in_effect;
-  return plan_pool(input);
-}
-
-Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call) {
-  STRAKE_TRY_CONTEXT(const kube::ListPage page, api.list(api::kMachineConfigPool, "", {}, call), "listing pools");
-  PoolReader reader(api);
-  std::vector<PoolPlan> plans;
-  for (const kube::Object& pool : page.items) {
-    STRAKE_TRY_CONTEXT(PoolPlan plan, reader.plan(pool, page.items, call), "planning pool {}", pool.name());
-    plans.push_back(std::move(plan));
-  }
-  return plans;
+PoolReport report_of(const PoolPlan& plan) {
+  PoolReport report;
+  report.pool = plan.pool;
+  report.degraded = count_nodes(plan).degraded > 0;
+  for (const Trouble& trouble : plan.troubles) report.degraded = report.degraded || degrades_pool(trouble.kind);
+  for (const NodePlan& node : plan.nodes) ++report.nodes[node.action];
+  report.troubles = plan.troubles;
+  return report;
 }
 
 RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& api, RolloutOptions options)
@@ -99,26 +94,35 @@ RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& a
       options_(std::move(options)),
       pools_(runtime, api, api::kMachineConfigPool, rollout_informer_options(options_.hooks)),
       nodes_(runtime, api, kube::core::kNode, node_informer_options(options_.hooks)),
+      configs_(runtime, api, api::kMachineConfig, rollout_informer_options(options_.hooks)),
       machine_configurations_(runtime, api, api::kMachineConfiguration, rollout_informer_options(options_.hooks)),
-      controller_(runtime, rollout_controller_options(options_.hooks),
+      events_(runtime, api, rollout_event_options(options_.hooks)),
+      controller_(runtime, rollout_controller_options(options_),
                   [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
+  const auto every_pool = [this](const kube::Object&) { return all_pool_keys(); };
+  const auto if_rendered = [this](const kube::Object& config) {
+    return config.name().starts_with(api::kRenderedPrefix) ? all_pool_keys() : std::vector<kube::ObjectKey>();
+  };
   controller_.watch(pools_);
-  controller_.watch(nodes_, [this](const kube::Object&) { return all_pool_keys(); });
-  controller_.watch(machine_configurations_, [this](const kube::Object&) { return all_pool_keys(); });
+  controller_.watch(nodes_, every_pool, kube::spec_changed, same_view);
+  controller_.watch(configs_, if_rendered);
+  controller_.watch(machine_configurations_, every_pool);
+}
+
+std::vector<kube::Informer*> RolloutController::informers() {
+  return {&pools_, &nodes_, &configs_, &machine_configurations_};
 }
 
 void RolloutController::start() {
-  pools_.start();
-  nodes_.start();
-  machine_configurations_.start();
+  events_.start();
+  for (kube::Informer* informer : informers()) informer->start();
   controller_.start();
 }
 
 void RolloutController::stop() {
   controller_.stop();
-  machine_configurations_.stop();
-  nodes_.stop();
-  pools_.stop();
+  for (kube::Informer* informer : informers()) informer->stop();
+  events_.stop();
 }
 
 std::vector<kube::ObjectKey> RolloutController::all_pool_keys() const {
@@ -128,24 +132,96 @@ std::vector<kube::ObjectKey> RolloutController::all_pool_keys() const {
 }
 
 Result<kube::Reconciled> RolloutController::reconcile(const kube::ObjectKey& pool_key, const kube::Call& call) {
-  auto pool = api_.get(api::kMachineConfigPool, pool_key, call);
-  if (!pool.ok() && pool.error().code() == Code::kNotFound) {
-    if (options_.on_pool) options_.on_pool({.pool = pool_key.name, .gone = true});
+  const kube::ObjectPtr pool = pools_.get(pool_key);
+  if (!pool) {
+    forget_pool(pool_key.name);
     return kube::Reconciled{};
   }
-  if (!pool.ok()) return std::move(pool).error();
-  std::vector<kube::Object> pools;
-  for (const kube::ObjectPtr& known : pools_.list()) pools.push_back(*known);
-  PoolReader reader(api_);
-  STRAKE_TRY_CONTEXT(const PoolPlan plan, reader.plan(*pool, pools, call), "planning pool {}", pool_key.name);
+  PoolMemory& memory = memory_[pool_key.name];
+  STRAKE_CHECK_OK(ledger_.resolve_doubts(api_, call));
+  auto planned = plan(*pool, memory, call);
+  if (!planned.ok()) {
+    if (is_refusal(planned.error().code())) {
+      events_.record(*pool, kube::EventType::kWarning, "PlanFailed", planned.error().to_string());
+    }
+    return std::move(planned).error().context(fmt::format("planning pool {}", pool_key.name));
+  }
+  const Status targeted = target_nodes(*pool, *planned, call);
+  tell(*pool, *planned, memory);
+  const Status said = write_status(*planned, *pool, call);
+  if (!targeted.ok()) return targeted.error();
+  if (!said.ok() && said.error().code() == Code::kConflict) return kube::Reconciled{kAfterConflict};
+  if (!said.ok()) return said.error();
+  return kube::Reconciled{};
+}
+
+Result<PoolPlan> RolloutController::plan(const kube::Object& pool, PoolMemory& memory, const kube::Call& call) {
+  const PoolSelectors selectors(pools_.list());
+  const std::vector<NodeLedger::NodePtr> nodes = ledger_.update(nodes_.list());
+  const PoolMembers members = sort_out(selectors, nodes);
+
+  PoolInput input{.pool = pool, .nodes = members.of(pool.name()), .configs = memory.configs};
+  input.selector_trouble = selectors.trouble_of(pool.name());
+  input.contested = members.contested(pool.name());
+  const kube::ObjectPtr settings = machine_configurations_.get({"", std::string(api::kMachineConfigurationName)});
+  auto policy = machineconfig::disruption_policy_of(settings.get());
+  if (policy.ok()) {
+    memory.configs.set_policy(*std::move(policy));
+  } else {
+    input.policy_trouble = policy.error().to_string();
+  }
+  STRAKE_CHECK_OK(load_configs(configs_needed(pool, input.nodes), memory.configs, call));
+  return plan_pool(input, options_.policy);
+}
+
+Status RolloutController::load_configs(const std::set<std::string>& names, ConfigBook& book, const kube::Call& call) {
+  book.keep_only(names);
+  for (const std::string& name : names) {
+    kube::ObjectPtr config = configs_.get({"", name});
+    if (!config) {
+      // A pool or node that names it may have arrived before it.
+      auto read = api_.get(api::kMachineConfig, {"", name}, call);
+      if (!read.ok() && read.error().code() != Code::kNotFound) {
+        return Error(read.error()).context(fmt::format("reading MachineConfig {}", name));
+      }
+      if (read.ok()) config = std::make_shared<const kube::Object>(*std::move(read));
+    }
+    book.put(name, std::move(config));
+  }
+  return {};
+}
+
+Status RolloutController::target_nodes(const kube::Object& pool, PoolPlan& plan, const kube::Call& call) {
+  std::vector<std::string> targeted;
+  Status failed;
   for (const NodePlan& node : plan.nodes) {
     if (node.action != NodeAction::kTarget) continue;
-    const json::Value patch = target_patch(reader.nodes().at(node.node.name), plan.target, node.consequence.disruption);
-    const auto patched = api_.patch(kube::core::kNode, node.node.key(), kube::PatchType::kMerge, patch, {}, call);
-    if (!patched.ok()) return Error(patched.error()).context(fmt::format("targeting node {}", node.node.name));
+    if (failed = target_node(node, plan.target, call); !failed.ok()) break;
+    targeted.push_back(node.node.name);
   }
-  STRAKE_CHECK_OK(write_status(plan, *pool, call));
-  return kube::Reconciled{};
+  if (targeted.size() == 1) {
+    events_.record(pool, kube::EventType::kNormal, "SetDesiredConfig",
+                   fmt::format("Targeted node {} to MachineConfig: {}", targeted.front(), plan.target));
+  } else if (!targeted.empty()) {
+    events_.record(pool, kube::EventType::kNormal, "SetDesiredConfig",
+                   fmt::format("Set target for {} nodes to MachineConfig: {}", targeted.size(), plan.target));
+  }
+  if (!failed.ok() && is_refusal(failed.error().code())) {
+    plan.troubles.push_back({TroubleKind::kCannotWrite, failed.error().to_string()});
+  }
+  return failed;
+}
+
+Status RolloutController::target_node(const NodePlan& node, const std::string& config, const kube::Call& call) {
+  const json::Value patch = options_.policy.target_patch(config, node.consequence.disruption);
+  const auto patched = api_.patch(kube::core::kNode, node.node.key(), kube::PatchType::kMerge, patch, {}, call);
+  if (patched.ok()) {
+    if (options_.policy.counts_unseen_writes) ledger_.wrote(*patched);
+    return {};
+  }
+  if (patched.error().code() == Code::kNotFound) return {};  // it left in this moment
+  if (effect_is_unknown(patched.error().code()) && options_.policy.counts_unseen_writes) ledger_.doubt(node.node.name);
+  return Error(patched.error()).context(fmt::format("targeting node {}", node.node.name));
 }
 
 Status RolloutController::write_status(const PoolPlan& plan, const kube::Object& pool, const kube::Call& call) {
@@ -154,13 +230,29 @@ Status RolloutController::write_status(const PoolPlan& plan, const kube::Object&
   const auto patched =
       kube::apply_status_patch(api_, api::kMachineConfigPool, pool, status, kube::IfChanged::kRefuse, call);
   if (!patched.ok()) return Error(patched.error()).context(fmt::format("writing the status of pool {}", pool.name()));
-  if (options_.on_pool) {
-    PoolReport report{.pool = pool.name()};
-    report.degraded = api::condition_is_true(json::Object{{"status", status}}, api::pool_condition::kDegraded);
-    for (const NodePlan& node : plan.nodes) ++report.nodes[node.action];
-    options_.on_pool(report);
-  }
   return {};
+}
+
+void RolloutController::tell(const kube::Object& pool, const PoolPlan& plan, PoolMemory& memory) {
+  PoolReport report = report_of(plan);
+  if (report == memory.report) return;
+  for (const Trouble& trouble : report.troubles) {
+    const auto& known = memory.report.troubles;
+    if (!degrades_pool(trouble.kind) || std::find(known.begin(), known.end(), trouble) != known.end()) continue;
+    // What a render has to say is told by who renders.
+    if (trouble.kind == TroubleKind::kRenderFailed) continue;
+    events_.record(pool, kube::EventType::kWarning, std::string(to_string(trouble.kind)), trouble.message);
+  }
+  memory.report = std::move(report);
+  if (options_.on_pool) options_.on_pool(memory.report);
+}
+
+void RolloutController::forget_pool(const std::string& pool) {
+  if (memory_.erase(pool) == 0 || !options_.on_pool) return;
+  PoolReport report;
+  report.pool = pool;
+  report.gone = true;
+  options_.on_pool(report);
 }
 
 }  // namespace strake::rollout

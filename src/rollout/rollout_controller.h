@@ -1,8 +1,9 @@
 // The rollout controller: moves the nodes of every pool to its rendered config, as many at once as maxUnavailable
-// allows.
+// allows, and says in each pool how far it is and what keeps it.
 //
-// A thin executor around plan_pool. Informers say when to look; decisions are made on nodes read afresh, because a
-// cache that lags behind our own last write would let one node too many go.
+// A thin executor around plan_pool. Everything it decides on comes from its informers' caches, with its own writes that
+// the caches do not show yet laid over them (node_ledger.h). A change of a node that no plan reads, such as a
+// heartbeat, wakes nobody.
 #pragma once
 
 #include <functional>
@@ -12,45 +13,31 @@
 
 #include "base/runtime.h"
 #include "kube/controller.h"
+#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/kube_api.h"
+#include "rollout/node_ledger.h"
 #include "rollout/plan.h"
 
 namespace strake::rollout {
 
-/// Reads what plan_pool needs of one pool from the API: its nodes, the rendered configs they name and the cluster's
-/// disruption policy.
-class PoolReader {
- public:
-  explicit PoolReader(kube::KubeApi& api) : api_(api) {}
-  Result<PoolPlan> plan(const kube::Object& pool, const std::vector<kube::Object>& all_pools, const kube::Call& call);
-  /// The Node objects of the last plan(), by name.
-  const std::map<std::string, kube::Object>& nodes() const { return nodes_; }
-
- private:
-  Result<const machineconfig::DisruptionPolicy*> policy(const kube::Call& call);
-  Result<const json::Value*> load_spec(const std::string& name, const kube::Call& call);
-
-  kube::KubeApi& api_;
-  std::map<std::string, kube::Object> nodes_;
-  std::map<std::string, std::optional<kube::Object>> configs_;
-  std::optional<machineconfig::DisruptionPolicy> policy_;
-};
-
-/// The plans of every pool, by name.
-Result<std::vector<PoolPlan>> plan_all_pools(kube::KubeApi& api, const kube::Call& call);
-
-/// What one look at a pool came to, for metrics.
+/// How a pool stands, for logs and metrics.
 struct PoolReport {
   std::string pool;
   bool gone = false;      ///< it was deleted; the rest says nothing
   bool degraded = false;  ///< its condition Degraded is true
   std::map<NodeAction, std::size_t> nodes{};
+  std::vector<Trouble> troubles{};
+
+  bool operator==(const PoolReport&) const = default;
 };
+PoolReport report_of(const PoolPlan& plan);
 
 struct RolloutOptions {
   kube::Hooks hooks{};
-  std::function<void(const PoolReport&)> on_pool{};  ///< called by the worker; must not wait
+  /// Told when a pool's report differs from the last. Called by the worker; must not wait.
+  std::function<void(const PoolReport&)> on_pool{};
+  RolloutPolicy policy{};
 };
 
 class RolloutController {
@@ -59,19 +46,37 @@ class RolloutController {
 
   void start();
   void stop();
+  /// Pools whose last plan could not be carried out, and why.
   std::map<kube::ObjectKey, Error> errors() const { return controller_.errors(); }
 
  private:
+  /// What is remembered of a pool from one plan to the next.
+  struct PoolMemory {
+    ConfigBook configs;
+    PoolReport report;
+  };
+
   Result<kube::Reconciled> reconcile(const kube::ObjectKey& pool_key, const kube::Call& call);
+  Result<PoolPlan> plan(const kube::Object& pool, PoolMemory& memory, const kube::Call& call);
+  Status load_configs(const std::set<std::string>& names, ConfigBook& book, const kube::Call& call);
+  Status target_nodes(const kube::Object& pool, PoolPlan& plan, const kube::Call& call);
+  Status target_node(const NodePlan& node, const std::string& config, const kube::Call& call);
   Status write_status(const PoolPlan& plan, const kube::Object& pool, const kube::Call& call);
+  void tell(const kube::Object& pool, const PoolPlan& plan, PoolMemory& memory);
+  void forget_pool(const std::string& pool);
   std::vector<kube::ObjectKey> all_pool_keys() const;
+  std::vector<kube::Informer*> informers();
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
   const RolloutOptions options_;
   kube::Informer pools_;
   kube::Informer nodes_;
+  kube::Informer configs_;
   kube::Informer machine_configurations_;
+  kube::EventRecorder events_;
+  NodeLedger ledger_;                         ///< this and the next are the worker's own
+  std::map<std::string, PoolMemory> memory_;  ///< by pool
   kube::Controller controller_;
 };
 

@@ -83,7 +83,7 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   job.limit = 2min;
   std::string log;
   job.print = [&](const std::string& line) { log += line + "\n"; };
-  job.render_plan = [](const std::vector<rollout::PoolPlan>& plans) { return fmt::format("{} pools", plans.size()); };
+  job.render_plan = [](const rollout::ClusterPlan& plan) { return fmt::format("{} pools", plan.pools.size()); };
   const Status finished = controlplane::run_sample_job(runtime, *admin, job, {});
   EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.error().to_string()) << "\n" << log;
   for (Hosted& hosted : machines) hosted.task.request_stop();

@@ -113,7 +113,7 @@ void RenderStage::start_process(std::function<void(kube::KubeApi& api, std::stop
   controller_ =
       simulation_.spawn("process", [this, body = std::move(body), fence = fence_](const std::stop_token& stop) {
         apistore::InProcessApi store(*service_, apistore::Caller::system("process"));
-        apistore::SimulatedApi api(simulation_, store, no_faults_, 1, counts_, fence);
+        apistore::SimulatedApi api(simulation_, store, faults_, 1, counts_, fence);
         body(api, stop);
       });
 }
@@ -158,16 +158,23 @@ std::string RenderStage::target(const std::string& pool_name) {
   return api::MachineConfigPoolView(found.json()).target();
 }
 
-std::vector<std::string> RenderStage::rendered_names() {
-  std::vector<std::string> names;
+std::vector<kube::Object> RenderStage::list(const kube::Resource& resource) {
+  std::vector<kube::Object> objects;
   apistore::Request request{apistore::Caller::system("judge"), {}, {}};
-  const auto listed = service_->list(request, api::kMachineConfig, "", {});
+  const auto listed = service_->list(request, resource, "", {});
   STRAKE_INVARIANT(listed.ok());
   for (const std::string& text : listed->items) {
-    const auto config = json::parse(text);
-    STRAKE_INVARIANT(config.ok());
-    std::string name = kube::Object(*config).name();
-    if (name.starts_with(api::kRenderedPrefix)) names.push_back(std::move(name));
+    auto object = json::parse(text);
+    STRAKE_INVARIANT(object.ok());
+    objects.emplace_back(*std::move(object));
+  }
+  return objects;
+}
+
+std::vector<std::string> RenderStage::rendered_names() {
+  std::vector<std::string> names;
+  for (const kube::Object& config : list(api::kMachineConfig)) {
+    if (std::string name = config.name(); name.starts_with(api::kRenderedPrefix)) names.push_back(std::move(name));
   }
   return names;
 }

@@ -21,6 +21,8 @@ class RenderStage {
 
   kube::KubeApi& admin() { return *admin_; }
   sim::Simulation& simulation() { return simulation_; }
+  /// What happens to the calls of processes started here; nothing, unless a test changes it.
+  apistore::FaultPlan& faults() { return faults_; }
 
   /// Objects as YAML documents; a document with a status gets it written too.
   void apply(std::string_view yaml);
@@ -45,6 +47,7 @@ class RenderStage {
   kube::Object pool(const std::string& name);
   std::string target(const std::string& pool_name);
   std::vector<std::string> rendered_names();
+  std::vector<kube::Object> list(const kube::Resource& resource);
   bool exists(const kube::Resource& resource, const kube::ObjectKey& key);
   /// "True GateClosed: message", or "" without the condition.
   std::string render_degraded(const std::string& pool_name);
@@ -54,7 +57,7 @@ class RenderStage {
  private:
   sim::Simulation simulation_;
   std::shared_ptr<apistore::FaultCounts> counts_ = std::make_shared<apistore::FaultCounts>();
-  apistore::FaultPlan no_faults_ = apistore::FaultPlan::none();
+  apistore::FaultPlan faults_ = apistore::FaultPlan::none();
   std::unique_ptr<apistore::Service> service_;
   std::unique_ptr<apistore::InProcessApi> admin_;
   std::shared_ptr<apistore::Fence> fence_;

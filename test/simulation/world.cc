@@ -4,8 +4,9 @@
 
 #include "api/conditions.h"
 #include "api/kinds.h"
+#include "api/machine_config.h"
 #include "api/machine_config_pool.h"
-#include "api/node_annotations.h"
+#include "api/node.h"
 #include "codec/data_url.h"
 #include "controlplane/sandbox_machine.h"
 #include "machineconfig/managed_tree.h"
@@ -23,7 +24,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* kVersion = "simulated";
-constexpr const char* kVisits = "example.com/visits";
 constexpr auto kSettleLimit = 2h;      // virtual
 constexpr auto kCrashNoticed = 700ms;  // until the dead process is started anew
 
@@ -31,7 +31,7 @@ constexpr auto kCrashNoticed = 700ms;  // until the dead process is started anew
 
 struct World::NodeFacts {
   std::string pool;
-  rollout::NodeView view;
+  api::NodeView view;
   std::int64_t visits = 0;
 };
 
@@ -132,7 +132,7 @@ void World::spawn_controllers() {
   tasks_.push_back(spawn_process("controllers", [this](std::shared_ptr<apistore::Fence> fence, std::stop_token stop) {
     const auto faulty = faulty_api(apistore::Caller::system("controllers"), fence);
     machineconfig::RenderController render(simulation_, faulty->api, {.version = kVersion});
-    rollout::RolloutController rollout(simulation_, faulty->api);
+    rollout::RolloutController rollout(simulation_, faulty->api, {.policy = options_.rollout_policy});
     render.start();
     rollout.start();
     (void)simulation_.sleep(24h * 365, stop);
@@ -182,9 +182,9 @@ void World::spawn_observer() {
 
 void World::observe(const kube::Object& node) {
   NodeFacts& facts = seen_[node.name()];
-  const rollout::NodeView view = rollout::node_view(node);
+  const api::NodeView view = api::node_view(node);
   facts.pool = node.label("node-role.kubernetes.io/master") ? "master" : "worker";
-  const std::string visits = node.annotation(kVisits).value_or("0");
+  const std::string visits = node.annotation(kForeignAnnotation).value_or("0");
   const std::int64_t count = std::stoll(visits);
   if (count < facts.visits)
     violation(fmt::format("{}: a write of somebody else was lost ({} after {})", node.name(), count, facts.visits));
@@ -203,7 +203,7 @@ void World::check_capacity(const std::string& pool) {
   std::string changing;
   int count = 0;
   for (const auto& [name, facts] : seen_) {
-    const rollout::NodeView& view = facts.view;
+    const api::NodeView& view = facts.view;
     if (facts.pool != pool || view.current_config.empty() || view.current_config == view.desired_config) continue;
     ++count;
     changing += " " + name;
@@ -218,7 +218,8 @@ void World::spawn_neighbour() {
       for (const auto& machine : machines_) {
         std::int64_t& visits = neighbour_visits_[machine->name];
         const json::Value patch = json::Object{
-            {"metadata", json::Object{{"annotations", json::Object{{kVisits, std::to_string(visits + 1)}}}}}};
+            {"metadata",
+             json::Object{{"annotations", json::Object{{kForeignAnnotation, std::to_string(visits + 1)}}}}}};
         if (admin_->patch(kube::core::kNode, {"", machine->name}, kube::PatchType::kMerge, patch, {}, {stop, {}}).ok())
           ++visits;
         if (!simulation_.sleep(std::chrono::milliseconds(100 + simulation_.random().below(3000)), stop).ok()) return;
@@ -255,7 +256,7 @@ bool World::settled_on(const std::string& release) {
   const auto nodes = admin_->list(kube::core::kNode, "", {}, {});
   if (!nodes.ok() || nodes->items.size() != options_.nodes) return false;
   for (const kube::Object& node : nodes->items) {
-    const rollout::NodeView view = rollout::node_view(node);
+    const api::NodeView view = api::node_view(node);
     if (!view.done() || !targets.contains(view.desired_config)) return false;
   }
   return true;
@@ -269,13 +270,13 @@ void World::check_settled(const std::string& release) {
   for (const auto& machine : machines_) {
     const auto node = admin_->get(kube::core::kNode, {"", machine->name}, {});
     STRAKE_INVARIANT(node.ok());
-    const rollout::NodeView view = rollout::node_view(*node);
+    const api::NodeView view = api::node_view(*node);
     const auto config = admin_->get(api::kMachineConfig, {"", view.current_config}, {});
     STRAKE_INVARIANT(config.ok());
     if (view.planned_class != view.executed_class) {
       violation(fmt::format("{}: planned {}, executed {}", machine->name, view.planned_class, view.executed_class));
     }
-    const auto wanted = machineconfig::managed_tree(*json::find(config->json(), {"spec"}));
+    const auto wanted = machineconfig::managed_tree(*api::spec_of(*config));
     STRAKE_INVARIANT(wanted.ok());
     for (const auto& [path, entry] : *wanted) {
       const auto state = machine->disk.read(path);

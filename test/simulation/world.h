@@ -17,8 +17,12 @@
 #include "base/file_tree.h"
 #include "base/simulation.h"
 #include "release/payload.h"
+#include "rollout/rollout_policy.h"
 
 namespace strake::simulation {
+
+/// Somebody else's annotation on every node: a program that counts its visits there.
+inline constexpr const char* kForeignAnnotation = "example.com/visits";
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -26,6 +30,7 @@ struct WorldOptions {
   bool faults = true;
   int crashes_per_process = 2;  ///< at most; when, is the seed's choice
   bool keep_trace = false;
+  rollout::RolloutPolicy rollout_policy{};  ///< a mistake planted here must become a violation
 };
 
 class World {
