@@ -9,50 +9,51 @@ namespace strake::kubectl_test {
 using namespace std::chrono_literals;
 using std::filesystem::path;
 
-class ClientsTest : public KubectlTest {
- protected:
-  void SetUp() override {
-    KubectlTest::SetUp();
-    auto programs = test::client_programs();
-    ASSERT_TRUE(programs.ok()) << programs.error().to_string();
-    programs_ = *programs;
-  }
+namespace {
 
-  /// What the program prints on each server. KUBECONFIG stands for the server's.
-  void expect_same_output(const std::vector<std::string>& argv, const std::vector<std::string>& env) {
-    std::vector<std::string> printed;
-    for (const path& kubeconfig : {real(), embedded()}) {
-      Command command;
-      for (const std::string& argument : argv)
-        command.argv.push_back(argument == "KUBECONFIG" ? kubeconfig.string() : argument);
-      std::vector<std::string> all = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home().string()};
-      all.insert(all.end(), env.begin(), env.end());
-      command.env = std::move(all);
-      command.timeout = 120s;
-      const auto output = run(command);
-      ASSERT_TRUE(output.ok()) << output.error().to_string();
-      EXPECT_TRUE(output->exit.success()) << kubeconfig << "\n" << output->stdout_bytes << output->stderr_bytes;
-      printed.push_back(masked(output->stdout_bytes));
-    }
-    EXPECT_EQ(printed[1], printed[0]);
-    EXPECT_NE(printed[0], "");
-  }
-
-  path programs_;
-};
-
-TEST_F(ClientsTest, HelmKeepsItsReleasesHere) {
-  for (const char* kind : {"secrets", "configmaps"}) {
-    expect_same_output({(programs_ / "helmstore").string(), "KUBECONFIG", "kt", kind}, {});
-  }
+/// What a program prints. "KUBECONFIG" among its arguments stands for the server's.
+std::string printed_on(const path& kubeconfig, const std::vector<std::string>& argv,
+                       const std::vector<std::string>& env) {
+  Command command;
+  for (const std::string& argument : argv)
+    command.argv.push_back(argument == "KUBECONFIG" ? kubeconfig.string() : argument);
+  command.env = env;
+  command.timeout = 120s;
+  const auto output = run(command);
+  if (!output.ok()) return output.error().to_string();
+  EXPECT_TRUE(output->exit.success()) << kubeconfig << "\n" << output->stdout_bytes << output->stderr_bytes;
+  return masked(output->stdout_bytes);
 }
 
-TEST_F(ClientsTest, ThePythonClientFindsWhatItExpects) {
+}  // namespace
+
+TEST_F(KubectlTest, HelmKeepsItsReleasesHere) {
+  const auto programs = test::client_programs();
+  ASSERT_TRUE(programs.ok()) << programs.error().to_string();
+  both({{"create namespace kt-helm"}});
+  for (const char* kind : {"secrets", "configmaps"}) {
+    const std::vector<std::string> argv = {(*programs / "helmstore").string(), "KUBECONFIG", "kt-helm", kind};
+    const std::vector<std::string> env = {"HOME=" + home().string()};
+    const std::string expected = printed_on(real(), argv, env);
+    EXPECT_EQ(printed_on(embedded(), argv, env), expected);
+    EXPECT_NE(expected.find("history is cut [demo.v3 deployed blue demo.v4"), std::string::npos) << expected;
+  }
+  both({{"delete namespace kt-helm --wait=false"}});
+}
+
+TEST_F(KubectlTest, ThePythonClientFindsWhatItExpects) {
+  const auto programs = test::client_programs();
+  ASSERT_TRUE(programs.ok()) << programs.error().to_string();
   both({{"create namespace kt-python"}});
-  expect_same_output(
-      {(programs_ / "python3").string(), (test::source_folder() / "test/servers/clients/python/use_client.py").string(),
-       "KUBECONFIG", "kt-python"},
-      {"PYTHONPATH=" + (programs_ / "python").string(), "PYTHONDONTWRITEBYTECODE=1"});
+  const std::vector<std::string> argv = {(*programs / "python3").string(),
+                                         (test::source_folder() / "test/servers/clients/python/use_client.py").string(),
+                                         "KUBECONFIG", "kt-python"};
+  const std::vector<std::string> env = {"HOME=" + home().string(), "PATH=/usr/local/bin:/usr/bin:/bin",
+                                        "PYTHONPATH=" + (*programs / "python").string(), "PYTHONDONTWRITEBYTECODE=1"};
+  const std::string expected = printed_on(real(), argv, env);
+  EXPECT_EQ(printed_on(embedded(), argv, env), expected);
+  EXPECT_NE(expected.find("custom delete Success"), std::string::npos) << expected;
+  both({{"delete namespace kt-python --wait=false"}});
 }
 
 }  // namespace strake::kubectl_test

@@ -6,6 +6,7 @@
 
 #include "conformance.h"
 #include "kube/api_error.h"
+#include "net/url.h"
 
 namespace strake::conformance {
 namespace {
@@ -201,6 +202,65 @@ TEST_F(WireConformance, WhatTheKindsOfKubernetesRefuse) {
       {"POST", kMaps, map_named("held")},
       {"PATCH", kMaps + "/held", R"({"metadata": {"finalizers": null}})", merge},
   });
+}
+
+TEST_F(WireConformance, WhatABodyNeedNotSay) {
+  const std::string pods = "/api/v1/namespaces/wire/pods";
+  expect_same({
+      {"POST", kMaps, R"({"metadata": {"name": "typed"}, "data": {"a": "b"}})"},
+      {"PUT", kMaps + "/typed", R"({"metadata": {"name": "typed"}, "kind": "ConfigMap"})"},
+      {"PUT", kMaps + "/typed", R"({"metadata": {"name": "typed"}, "apiVersion": "v1"})"},
+      {"PUT", kMaps + "/typed", R"({"metadata": {"name": "typed"}, "kind": "Secret"})", "application/json", false},
+      {"PUT", kMaps + "/typed", R"({"metadata": {"name": "typed"}, "apiVersion": "v2"})", "application/json", false},
+      {"DELETE", kMaps + "/typed", R"({"gracePeriodSeconds": 0})"},
+      {"POST", "/apis/coordination.k8s.io/v1/namespaces/wire/leases?dryRun=All", R"({"metadata": {"name": "typed"}})"},
+      {"POST", pods + "/none/eviction", R"({"metadata": {"name": "none"}})"},
+      {"POST", kPools, R"({"metadata": {"name": "typed"}})", "application/json", false},
+      {"POST", kPools, R"({"metadata": {"name": "typed"}, "kind": "MachineConfigPool"})", "application/json", false},
+  });
+}
+
+TEST_F(WireConformance, QuestionsAboutOneself) {
+  const std::string access = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  expect_same({
+      {"POST", access, R"({"spec": {"resourceAttributes": {"verb": "get", "resource": "nodes"}}})"},
+      {"POST", access, R"({"spec": {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}})"},
+      {"POST", access, "{}"},
+      {"POST", access, R"({"spec": {"resourceAttributes": {}, "nonResourceAttributes": {}}})", "application/json",
+       false},
+      {"GET", access},
+      {"POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", R"({"spec": {"namespace": "wire"}})"},
+      {"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"},
+      {"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", R"({"apiVersion": "v1", "kind": "Pod"})",
+       "application/json", false},
+      {"GET", "/apis/authentication.k8s.io"},
+  });
+}
+
+TEST_F(WireConformance, WhatRemainsOfAListIsOfItsMoment) {
+  const std::string secrets = "/api/v1/namespaces/wire/secrets";
+  const auto counts_on = [&](Backend backend) {
+    for (const char* name : {"r1", "r2", "r3", "r4", "r5"}) {
+      send(backend, {"POST", secrets, fmt::format(R"({{"metadata": {{"name": "{}"}}}})", name)});
+    }
+    std::string counts;
+    std::string next;
+    for (int page = 0; page < 3; ++page) {
+      const net::Response response = send(backend, {"GET", secrets + "?limit=2" + next});
+      const json::Value list = parsed(response.body);
+      counts += fmt::format("{}\n", json::find_int(list, {"metadata", "remainingItemCount"}).value_or(0));
+      next = "&continue=" + net::percent_encode(json::find_string(list, {"metadata", "continue"}).value_or(""));
+      if (page != 0) continue;
+      send(backend, {"DELETE", secrets + "/r4"});
+      send(backend, {"DELETE", secrets + "/r5"});
+      send(backend, {"POST", secrets, R"({"metadata": {"name": "r9"}})"});
+    }
+    for (const char* name : {"r1", "r2", "r3", "r9"}) send(backend, {"DELETE", secrets + "/" + name});
+    return counts;
+  };
+  const std::string expected = counts_on(Backend::kKubernetes);
+  EXPECT_EQ(expected, "3\n1\n0\n");
+  EXPECT_EQ(counts_on(Backend::kEmbeddedHttps), expected);
 }
 
 TEST_F(WireConformance, WhatIsWrongWithARequest) {

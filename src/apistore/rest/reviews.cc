@@ -130,11 +130,14 @@ Result<json::Value> answer_review(const ReviewKind& review, json::Value body, co
     const bool about_resource = resource != nullptr && resource->is_object();
     const bool about_path = path != nullptr && path->is_object();
     if (about_resource == about_path) {
-      return invalid_object({std::string(review.group), std::string(review.kind), std::string(review.plural), ""},
-                            {FieldProblem::invalid("spec.resourceAttributes", json::Value(nullptr),
-                                                   "exactly one of nonResourceAttributes or resourceAttributes must "
-                                                   "be specified")},
-                            details);
+      const FieldProblem problem =
+          about_resource ? FieldProblem::invalid("spec.nonResourceAttributes", *path,
+                                                 "cannot be specified in combination with resourceAttributes")
+                         : FieldProblem::invalid("spec.resourceAttributes", json::Value(nullptr),
+                                                 "exactly one of nonResourceAttributes or resourceAttributes must be "
+                                                 "specified");
+      // Without a kind, as kube-apiserver has it.
+      return invalid_object({std::string(review.group), "", "", ""}, {problem}, details);
     }
     status["allowed"] = about_resource ? may_access(caller, *resource)
                                        : may_read_path(caller, text_of(*path, {"path"}), text_of(*path, {"verb"}));

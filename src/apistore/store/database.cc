@@ -137,6 +137,17 @@ constexpr const char* kConnectionSettings =
 constexpr const char* kReaderSettings =
     "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048;";
 
+/// Secrets are in there. SQLite gives the files beside it the same mode.
+void make_private_file(const std::filesystem::path& path) {
+  if (auto created = open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600); created.ok()) return;
+  // One of an older version. Of another owner, whom we may not overrule, it stays as it is.
+  for (const char* const extension : {"", "-wal", "-shm"}) {
+    std::error_code ignored;
+    std::filesystem::permissions(path.string() + extension,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
+  }
+}
+
 Result<std::unique_ptr<sqlite::Connection>> open_checked(const std::filesystem::path& path, std::uint64_t max_bytes) {
   STRAKE_TRY(auto connection, sqlite::Connection::open(path, sqlite::Mode::kReadWriteCreate));
   // Until the file is trusted, closing must not fold a log into it.
@@ -159,6 +170,7 @@ std::span<const char* const> database_migrations() { return kMigrations; }
 Result<std::unique_ptr<sqlite::Connection>> open_database(const std::filesystem::path& path, std::uint64_t max_bytes) {
   std::error_code failed;
   if (std::filesystem::exists(path, failed)) STRAKE_CHECK_OK(check_header(path));
+  make_private_file(path);
   auto opened = open_checked(path, max_bytes);
   // Whatever SQLite stumbles over, in whatever step.
   if (!opened.ok() && opened.error().code() == Code::kCorrupt) {

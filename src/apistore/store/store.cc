@@ -38,10 +38,10 @@ Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptio
     store->readers_ = std::make_unique<StoreReaders>(runtime, *store->writer_);
   } else {
     std::error_code failed;
-    const bool created = std::filesystem::create_directories(directory, failed);
+    std::filesystem::create_directories(directory, failed);
     if (failed) return error(Code::kIo, "creating {}: {}", directory.string(), failed.message());
-    // Secrets live in here.
-    if (created) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failed);
+    // Secrets live in here. A folder of another owner, whom we may not overrule, stays as it is.
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failed);
     auto lock = FileLock::acquire(directory / "lock");
     if (!lock.ok() && lock.error().reason() == "Locked") {
       return error(Code::kDenied, "{} is {}: stop it first, or choose another directory", directory.string(),

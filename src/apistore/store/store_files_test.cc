@@ -1,5 +1,6 @@
 // The store's file: locks, damage, power loss, full disks, old tables.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <sstream>
@@ -81,6 +82,24 @@ TEST_F(StoreFiles, KeepsObjectsHistoryAndRevisionAcrossRestarts) {
   EXPECT_EQ(*(*watch)->try_next(), nullptr);
   const ListQuery query{.resource = "nodes", .ns = "", .after = {}, .limit = 0, .at = 2};
   EXPECT_EQ((*store)->list(query)->rows.at(0).text, text_of("1").with(2));
+}
+
+TEST_F(StoreFiles, AreForTheirOwnerOnlyWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  for (const bool there_already : {false, true}) {
+    if (there_already) {
+      fs::permissions(directory_, fs::perms::all);
+      fs::permissions(directory_ / "state.db", fs::perms::all);
+    }
+    auto store = open();
+    ASSERT_TRUE(store.ok()) << store.error().to_string();
+    ASSERT_TRUE(put(**store, "a", "1").ok());
+    EXPECT_EQ(fs::status(directory_).permissions(), fs::perms::owner_all);
+    for (const char* name : {"state.db", "state.db-wal", "state.db-shm", "lock"}) {
+      EXPECT_EQ(fs::status(directory_ / name).permissions(), fs::perms::owner_read | fs::perms::owner_write) << name;
+    }
+  }
+  ::umask(before);
 }
 
 TEST_F(StoreFiles, ASecondOpenerIsRefusedAndTheFirstIsUnharmed) {
