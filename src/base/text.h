@@ -35,6 +35,9 @@ std::string_view trimmed(std::string_view text);
 /// What stands between separators; one piece more than there are separators, some of them perhaps empty.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// What stands before the first separator, or everything; `text` keeps what is behind it.
+std::string_view take_until(std::string_view& text, char separator);
+
 /// The keys of a map as "a, b, c" for messages, "none" when there is nothing.
 template <typename Map>
 std::string names_in(const Map& map) {

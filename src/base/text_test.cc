@@ -47,6 +47,16 @@ TEST(Text, Split) {
   EXPECT_EQ(split("", ','), (Pieces{""}));
 }
 
+TEST(Text, TakeUntil) {
+  std::string_view lines = "one\n\ntwo";
+  EXPECT_EQ(take_until(lines, '\n'), "one");
+  EXPECT_EQ(take_until(lines, '\n'), "");
+  EXPECT_EQ(lines, "two");
+  EXPECT_EQ(take_until(lines, '\n'), "two");
+  EXPECT_EQ(lines, "");
+  EXPECT_EQ(take_until(lines, '\n'), "");
+}
+
 TEST(Text, NamesIn) {
   EXPECT_EQ(names_in(std::map<std::string, int>{{"b", 1}, {"a", 2}}), "a, b");
   EXPECT_EQ(names_in(std::map<std::string, int>{}), "none");

@@ -90,9 +90,7 @@ std::optional<Skip> find_architecture(const kube::Object& set, const CheckPolicy
   }
   std::string_view rest = *annotation;
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view entry = trimmed(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    const std::string_view entry = trimmed(take_until(rest, ','));
     if (!entry.starts_with(kArchLabelPrefix)) continue;
     const std::string_view value = entry.substr(kArchLabelPrefix.size());
     if (value != "amd64" && value != "arm64" && value != "s390x" && value != "ppc64le") {

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "ignition/config.h"
 
 namespace strake::machineconfig {
@@ -29,9 +30,7 @@ std::vector<std::string> enabling_folders(std::string_view contents) {
   std::vector<std::string> folders;
   bool in_install = false;
   while (!contents.empty()) {
-    const std::size_t end = contents.find('\n');
-    std::string_view line = contents.substr(0, end);
-    contents.remove_prefix(end == std::string_view::npos ? contents.size() : end + 1);
+    std::string_view line = take_until(contents, '\n');
     if (line.starts_with('[')) {
       in_install = line.starts_with("[Install]");
       continue;

@@ -91,9 +91,7 @@ bool has_password_hash(std::string_view text) {
 /// "name:hash:19000:0:99999:7:::", whatever the hash looks like.
 bool has_shadow_line(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = take_until(text, '\n');
     if (line.size() > 1024 || std::count(line.begin(), line.end(), ':') != 8) continue;
     const std::size_t hash_at = line.find(':') + 1;
     const std::size_t days_at = line.find(':', hash_at) + 1;

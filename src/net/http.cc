@@ -23,10 +23,7 @@ std::vector<std::string_view> Headers::all(std::string_view name) const {
 bool Headers::has_token(std::string_view name, std::string_view token) const {
   for (std::string_view rest : all(name)) {
     while (!rest.empty()) {
-      const std::size_t comma = rest.find(',');
-      if (equal_ignoring_case(trimmed(rest.substr(0, comma)), token)) return true;
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
+      if (equal_ignoring_case(trimmed(take_until(rest, ',')), token)) return true;
     }
   }
   return false;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/text.h"
 #include "codec/archive_path.h"
 
 namespace strake::osimage {
@@ -177,12 +178,10 @@ void finish_merge(OsTree& tree) {
 bool keeps_any_toplevel(std::string_view text) {
   std::string section;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
     std::string line;
-    for (const char c : text.substr(0, end)) {
+    for (const char c : take_until(text, '\n')) {
       if (c != ' ' && c != '\t' && c != '\r') line += c;
     }
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.starts_with('[')) section = line;
     const std::string_view value = std::string_view(line).substr(line.find('=') + 1);
     const bool yes = value == "true" || value == "yes" || value == "1" || value == "signed" || value == "verity";

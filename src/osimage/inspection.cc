@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "codec/toml.h"
 
 namespace strake::osimage {
@@ -237,11 +238,7 @@ Status fill_kernel_arguments(KernelArgumentsFile& file, std::string_view text) {
 std::map<std::string, std::string> parse_os_release(std::string_view text) {
   std::map<std::string, std::string> values;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     const std::size_t equals = line.find('=');
     if (line.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
     std::string_view raw = line.substr(equals + 1);

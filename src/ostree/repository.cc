@@ -28,9 +28,7 @@ std::optional<std::string> key_file_value(std::string_view text, std::string_vie
   std::optional<std::string> value;
   bool inside = false;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     if (line.starts_with('[')) {
       inside = line == fmt::format("[{}]", section);
     } else if (const std::size_t equals = line.find('='); inside && equals != std::string_view::npos) {

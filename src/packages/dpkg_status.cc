@@ -76,9 +76,7 @@ Result<std::vector<Package>> read_paragraphs(std::string_view text, WithoutStatu
   std::vector<Package> packages;
   Paragraph paragraph;
   for (std::size_t line_number = 1; !text.empty(); ++line_number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    const std::string_view line = take_until(text, '\n');
     if (trimmed(line).empty()) {
       STRAKE_CHECK_OK(add_package(paragraph, without, packages));
       paragraph = {};

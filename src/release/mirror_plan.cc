@@ -73,11 +73,7 @@ std::vector<MirrorStep> plan_mirror(const ReleasePayload& payload, std::string_v
 
 std::set<std::string> names_in_list(std::string_view list) {
   std::set<std::string> names;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    names.emplace(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
+  while (!list.empty()) names.emplace(take_until(list, ','));
   return names;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/text.h"
 #include "codec/base64.h"
 #include "codec/digest.h"
 #include "codec/hex.h"
@@ -53,9 +54,7 @@ Result<std::string> remove_armour(std::string_view text) {
   bool in_headers = true;  // "Version: ...", up to a blank line
   std::size_t number = 0;
   while (!text.empty()) {
-    const std::size_t line_end = text.find('\n');
-    std::string_view line = text.substr(0, line_end);
-    text.remove_prefix(line_end == std::string_view::npos ? text.size() : line_end + 1);
+    std::string_view line = take_until(text, '\n');
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
     if (in_headers) {
       // The rest of the BEGIN line comes first and is empty, too.

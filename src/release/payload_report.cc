@@ -24,9 +24,7 @@ std::vector<std::pair<std::string, std::string>> annotated_pairs(const Component
   if (found == component.annotations.end()) return pairs;
   std::string_view rest = found->second;
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view item = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view item = take_until(rest, ',');
     const std::size_t equals = item.find('=');
     if (equals != std::string_view::npos) pairs.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "release/signature_payload.h"
 
 namespace strake::release {
@@ -48,9 +49,8 @@ class PrivateFolder {
 std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> words;
   while (!line.empty()) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    if (end > 0) words.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
+    const std::string_view word = take_until(line, ' ');
+    if (!word.empty()) words.push_back(word);
   }
   return words;
 }
@@ -95,9 +95,7 @@ Result<CheckedMessage> judge_gpgv_status(const Keyring& keyring, std::string_vie
   CheckedMessage checked;
   std::string refusal;
   while (!status_text.empty()) {
-    const std::size_t end = std::min(status_text.find('\n'), status_text.size());
-    const std::string_view line = status_text.substr(0, end);
-    status_text.remove_prefix(std::min(end + 1, status_text.size()));
+    const std::string_view line = take_until(status_text, '\n');
     if (!line.starts_with(kStatusPrefix)) continue;  // what gpgv tells people
     const auto words = split_words(line.substr(kStatusPrefix.size()));
     const std::string_view keyword = words.empty() ? "" : words[0];

@@ -47,9 +47,7 @@ Result<std::vector<ListedFile>> parse_checksums(std::string_view text, std::stri
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     if (line.empty()) continue;
     constexpr std::size_t kDigits = 64;
     const std::string_view sha256 = line.substr(0, kDigits);

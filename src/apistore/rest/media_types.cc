@@ -29,13 +29,7 @@ struct MediaRange {
   bool is_json() const { return type == "application/json" || type == "application/*" || type == "*/*"; }
 };
 
-/// Cuts `text` at the first separator; what is behind it stays in `text`.
-std::string_view take_piece(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view piece = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return trimmed(piece);
-}
+std::string_view take_piece(std::string_view& text, char separator) { return trimmed(take_until(text, separator)); }
 
 MediaRange parse_media_range(std::string_view text) {
   MediaRange range;
