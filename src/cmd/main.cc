@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "base/runtime.h"
-#include "cmd/commands.h"
+#include "cmd/cli/commands.h"
 
 namespace {
 

@@ -1,0 +1,37 @@
+// Every verb of the program; each is defined in the file of its name.
+#pragma once
+
+#include "cmd/cli/cli.h"
+
+namespace strake::cmd {
+
+extern const CommandSpec kUpCommand;
+extern const CommandSpec kReleaseApplyCommand;
+extern const CommandSpec kReleaseInfoCommand;
+extern const CommandSpec kReleaseImagesCommand;
+extern const CommandSpec kReleaseVerifyCommand;
+extern const CommandSpec kReleaseBootimagesCommand;
+extern const CommandSpec kReleaseMirrorCommand;
+extern const CommandSpec kPlanCommand;
+extern const CommandSpec kRenderCommand;
+extern const CommandSpec kDiffCommand;
+extern const CommandSpec kExplainCommand;
+extern const CommandSpec kConfigLintCommand;
+extern const CommandSpec kModeShowCommand;
+extern const CommandSpec kModeSetCommand;
+extern const CommandSpec kControllerCommand;
+extern const CommandSpec kAgentCommand;
+extern const CommandSpec kBootimageCheckCommand;
+extern const CommandSpec kStreamShowCommand;
+extern const CommandSpec kStreamGetCommand;
+extern const CommandSpec kOsInspectCommand;
+extern const CommandSpec kOsLsCommand;
+extern const CommandSpec kOsCatCommand;
+extern const CommandSpec kOsDiffCommand;
+extern const CommandSpec kOsExtractCommand;
+extern const CommandSpec kIgnitionValidateCommand;
+extern const CommandSpec kIgnitionShowCommand;
+extern const CommandSpec kIgnitionConvertCommand;
+extern const CommandSpec kIgnitionMergeCommand;
+
+}  // namespace strake::cmd

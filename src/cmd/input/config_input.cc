@@ -1,0 +1,152 @@
+#include "cmd/input/config_input.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "api/kinds.h"
+#include "cmd/input/text_io.h"
+#include "codec/yaml.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
+
+bool has_config_suffix(const std::filesystem::path& path) {
+  const std::string suffix = path.extension().string();
+  return suffix == ".yaml" || suffix == ".yml" || suffix == ".json";
+}
+
+/// The files of a directory, by name, so that the result does not depend on the file system's order.
+Result<std::vector<std::string>> files_at(const std::string& path) {
+  std::error_code failure;
+  if (path == kStandardInputPath || !std::filesystem::is_directory(path, failure)) return std::vector{path};
+  std::vector<std::string> files;
+  for (std::filesystem::directory_iterator entry(path, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (has_config_suffix(entry->path()) && entry->is_regular_file(failure)) files.push_back(entry->path().string());
+  }
+  if (failure) return error(Code::kIo, "reading directory {}: {}", path, failure.message());
+  if (files.empty()) return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file", path);
+  std::ranges::sort(files);
+  return files;
+}
+
+bool is_kind(const kube::Object& object, const kube::Resource& resource) {
+  return object.kind() == resource.kind && object.api_version().starts_with(resource.group + "/");
+}
+
+/// Sorts objects into the set they belong to.
+class Collector {
+ public:
+  explicit Collector(ConfigFiles& files) : files_(files) {}
+
+  Status add(kube::Object object, const std::string& place) {
+    if (object.kind() == "List" || object.kind().ends_with("List")) return add_list(object, place);
+    machineconfig::ConfigSet& set = files_.set;
+    for (const auto& [resource, list] : {std::pair{&api::kMachineConfig, &set.configs},
+                                         {&api::kMachineConfigPool, &set.pools},
+                                         {&api::kKubeletConfig, &set.generators},
+                                         {&api::kContainerRuntimeConfig, &set.generators}}) {
+      if (!is_kind(object, *resource)) continue;
+      STRAKE_CHECK_OK(remember(object, place));
+      list->push_back(std::make_shared<const kube::Object>(std::move(object)));
+      return {};
+    }
+    for (const auto& [resource, single] : {std::pair{&api::kControllerConfig, &set.controller_config},
+                                           {&api::kOsImageStream, &set.os_image_stream},
+                                           {&api::kMachineConfiguration, &set.machine_configuration}}) {
+      if (!is_kind(object, *resource)) continue;
+      STRAKE_CHECK_OK(remember(object, place));
+      *single = std::make_shared<const kube::Object>(std::move(object));
+      return {};
+    }
+    if (object.kind().empty()) files_.notes.push_back(fmt::format("{}: passed over, it has no kind", place));
+    return {};
+  }
+
+ private:
+  Status add_list(const kube::Object& list, const std::string& place) {
+    const json::Value* items = json::find(list.json(), {"items"});
+    if (items == nullptr || !items->is_array()) return error(Code::kInvalidArgument, "{}: items: missing", place);
+    std::size_t index = 0;
+    for (const json::Value& item : items->get_array()) {
+      const std::string item_place = fmt::format("{}: items[{}]", place, index++);
+      if (!item.is_object()) return error(Code::kInvalidArgument, "{}: not an object", item_place);
+      STRAKE_CHECK_OK(add(kube::Object(item), item_place));
+    }
+    return {};
+  }
+
+  Status remember(const kube::Object& object, const std::string& place) {
+    if (object.name().empty()) return error(Code::kInvalidArgument, "{}: metadata.name: missing", place);
+    const std::string what = fmt::format("{} {}", object.kind(), object.name());
+    const auto [known, is_new] = files_.places.emplace(what, place);
+    if (is_new) return {};
+    return error(Code::kInvalidArgument, "{} is there twice: {} and {}; remove one of them", what, known->second,
+                 place);
+  }
+
+  ConfigFiles& files_;
+};
+
+Result<kube::ObjectPtr> get_if_there(kube::KubeApi& api, const kube::Resource& resource, std::string_view name,
+                                     const kube::Call& call) {
+  auto found = api.get(resource, {"", std::string(name)}, call);
+  if (found.ok()) return kube::ObjectPtr(std::make_shared<const kube::Object>(*std::move(found)));
+  if (found.error().code() == Code::kNotFound) return kube::ObjectPtr();
+  return Error(found.error()).context(fmt::format("reading {} {}", resource.kind, name));
+}
+
+Status append_all(kube::KubeApi& api, const kube::Resource& resource, std::vector<kube::ObjectPtr>& into,
+                  const kube::Call& call) {
+  kube::ListOptions options;
+  options.limit = 500;
+  do {
+    auto page = api.list(resource, "", options, call);
+    // A cluster without the kind has no object of it.
+    if (!page.ok() && page.error().code() == Code::kNotFound) return {};
+    if (!page.ok()) return Error(page.error()).context(fmt::format("listing {}", resource.plural));
+    for (kube::Object& object : page->items) into.push_back(std::make_shared<const kube::Object>(std::move(object)));
+    options.continue_token = page->continue_token;
+  } while (!options.continue_token.empty());
+  return {};
+}
+
+}  // namespace
+
+Result<ConfigFiles> read_config_files(const std::string& path) {
+  ConfigFiles files;
+  Collector collector(files);
+  yaml::ParseLimits limits;
+  limits.max_bytes = kMaxInputBytes;
+  STRAKE_TRY(const auto names, files_at(path));
+  for (const std::string& name : names) {
+    STRAKE_TRY(const std::string text, read_text_input(name, kMaxInputBytes));
+    STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
+    for (yaml::Document& document : documents) {
+      const std::string place = fmt::format("{}:{}", shown_path(name), document.line);
+      if (!document.value.is_object()) {
+        return error(Code::kInvalidArgument, "{}: the document is not an object", place);
+      }
+      STRAKE_CHECK_OK(collector.add(kube::Object(std::move(document.value)), place));
+    }
+  }
+  return files;
+}
+
+Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call) {
+  machineconfig::ConfigSet set;
+  STRAKE_CHECK_OK(append_all(api, api::kMachineConfigPool, set.pools, call));
+  STRAKE_CHECK_OK(append_all(api, api::kMachineConfig, set.configs, call));
+  STRAKE_CHECK_OK(append_all(api, api::kKubeletConfig, set.generators, call));
+  STRAKE_CHECK_OK(append_all(api, api::kContainerRuntimeConfig, set.generators, call));
+  STRAKE_TRY(set.controller_config, get_if_there(api, api::kControllerConfig, api::kControllerConfigName, call));
+  STRAKE_TRY(set.os_image_stream, get_if_there(api, api::kOsImageStream, api::kOsImageStreamName, call));
+  STRAKE_TRY(set.machine_configuration,
+             get_if_there(api, api::kMachineConfiguration, api::kMachineConfigurationName, call));
+  return set;
+}
+
+}  // namespace strake::cmd

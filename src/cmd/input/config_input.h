@@ -1,0 +1,35 @@
+// MachineConfigs and what belongs to them, from files, directories, standard input, or a cluster.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/runtime.h"
+#include "cmd/cli/cli.h"
+#include "kube/kube_api.h"
+#include "machineconfig/render_set.h"
+
+namespace strake::cmd {
+
+inline constexpr OptionSpec kFilesOption{"f,filename", "PATH",
+                                         "MachineConfigs and pools from a directory (its *.yaml, *.yml and *.json), a "
+                                         "file, or - for standard input, instead "
+                                         "of a cluster"};
+
+/// A file, a directory or "-" as objects; which file and line each came from.
+struct ConfigFiles {
+  machineconfig::ConfigSet set;
+  std::map<std::string, std::string> places;  ///< "MachineConfig 50-site" -> "dir/site.yaml:12"
+  std::vector<std::string> notes;             ///< documents that were passed over, and why
+};
+
+/// Documents of other kinds are passed over; two objects of the same kind and name are an error, and so is a document
+/// that cannot be read. Errors name file and line.
+Result<ConfigFiles> read_config_files(const std::string& path);
+
+/// Everything a render of the cluster's pools reads.
+Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call);
+
+}  // namespace strake::cmd

@@ -1,0 +1,91 @@
+#include "cmd/input/image_access.h"
+
+#include "cmd/input/text_io.h"
+#include "codec/yaml.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr std::size_t kMaxMirrorSetBytes = 8u << 20;
+
+/// Images say amd64 where the rest of the world says x86_64; people write either.
+std::string go_architecture(std::string_view name) {
+  if (name.empty() || name == "x86_64") return "amd64";
+  if (name == "aarch64") return "arm64";
+  return std::string(name);
+}
+
+Result<oci::MirrorRules> read_mirror_sets(const std::string& file) {
+  STRAKE_TRY(const std::string text, read_text_input(file, kMaxMirrorSetBytes));
+  STRAKE_TRY(const auto documents, yaml::parse_stream(text));
+  std::vector<json::Value> objects;
+  // `strake release mirror` prints a ConfigMap with them; what is no mirror set says nothing about mirrors.
+  for (const yaml::Document& document : documents) {
+    if (oci::is_mirror_set(document.value)) objects.push_back(document.value);
+  }
+  if (objects.empty()) {
+    return error(Code::kInvalidArgument,
+                 "no ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy is in it");
+  }
+  return oci::rules_from_mirror_sets(objects);
+}
+
+Result<oci::MirrorRules> mirror_rules(const Invocation& invocation) {
+  oci::MirrorRules rules;
+  if (const std::string& conf = invocation.value("registries-conf"); !conf.empty()) {
+    // Not load_registries_conf(): a file the user names has to be there.
+    STRAKE_TRY(const std::string text, read_text_input(conf, kMaxMirrorSetBytes));
+    STRAKE_TRY_CONTEXT(rules, oci::parse_registries_conf(text), "--registries-conf {}", shown_path(conf));
+  } else {
+    STRAKE_TRY(rules, oci::load_registries_conf_of_process());
+  }
+  const std::string& sets = invocation.value("mirror-sets");
+  if (!sets.empty()) {
+    STRAKE_TRY_CONTEXT(oci::MirrorRules own, read_mirror_sets(sets), "--mirror-sets {}", shown_path(sets));
+    rules.override_with(std::move(own));
+  }
+  return rules;
+}
+
+oci::RegistryOptions registry_options(const Invocation& invocation) {
+  oci::RegistryOptions options = oci::registry_options_from_process();
+  options.trust.certificate_authority = invocation.value("certificate-authority");
+  if (const std::string& file = invocation.value("authfile"); !file.empty()) {
+    options.credentials.files = {file};
+    options.credentials.files_required = true;
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invocation) {
+  std::unique_ptr<ImageAccess> access(new ImageAccess(invocation));
+  STRAKE_TRY(oci::MirrorRules rules, mirror_rules(invocation));
+  access->registries_ =
+      std::make_unique<oci::Registries>(registry_options(invocation), std::move(rules), access->runtime_);
+  const auto arch = invocation.values.find("arch");
+  if (arch != invocation.values.end()) access->platform_.architecture = go_architecture(arch->second);
+  const std::string& directory = invocation.value("cache");
+  if (invocation.is_set("no-cache")) {
+    if (!directory.empty()) return error(Code::kInvalidArgument, "--cache and --no-cache exclude each other");
+    return access;
+  }
+  oci::CacheOptions options{directory};
+  if (directory.empty()) {
+    STRAKE_TRY(options.directory, oci::default_cache_directory());
+  }
+  STRAKE_TRY_CONTEXT(access->cache_, oci::BlobCache::open(std::move(options), access->runtime_),
+                     "opening the cache (--no-cache does without one)");
+  return access;
+}
+
+Result<ImageAccess::Opened> ImageAccess::open(std::string_view image) {
+  STRAKE_TRY(oci::ImageName name, oci::find_image_name(image));
+  STRAKE_TRY(oci::OpenedImage opened, oci::open_image(name, *registries_));
+  opened_.push_back(std::move(opened.source));
+  return Opened{opened_.back().get(), std::move(opened.reference), std::move(name)};
+}
+
+}  // namespace strake::cmd

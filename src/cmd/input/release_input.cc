@@ -1,0 +1,83 @@
+#include "cmd/input/release_input.h"
+
+#include "cmd/input/text_io.h"
+#include "release/mirror_folder.h"
+
+namespace strake::cmd {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The files of a mirror that `text` names, and which release in it; nullopt when it names something else.
+struct NamedMirror {
+  std::shared_ptr<const oci::FileStore> files;
+  std::string release;
+};
+Result<std::optional<NamedMirror>> find_mirror(std::string_view text) {
+  if (!oci::looks_like_path(text)) return std::optional<NamedMirror>();
+  auto [path, release] = oci::split_local_name(text);
+  std::error_code failure;
+  std::shared_ptr<const oci::FileStore> files;
+  if (std::filesystem::is_directory(path, failure)) {
+    files = std::make_shared<oci::FolderFiles>(path);
+  } else if (std::filesystem::is_regular_file(path, failure)) {
+    const auto names = oci::ArchiveFiles::names(path);
+    // What is wrong with an archive is said when it is opened as an image.
+    if (!names.ok() || !names->contains(std::string(release::kMirrorIndexFile))) return std::optional<NamedMirror>();
+    STRAKE_TRY(files, oci::ArchiveFiles::scan(path));
+  }
+  if (!files || !release::is_mirror(*files)) return std::optional<NamedMirror>();
+  return std::optional(NamedMirror{std::move(files), std::move(release)});
+}
+
+}  // namespace
+
+Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader) {
+  release::SignatureDemand demand;
+  demand.reader = &reader;
+  demand.call.timeout = 30s;
+  demand.call.stop = invocation.stop;
+  if (const std::string& file = invocation.value("keyring"); !file.empty()) {
+    STRAKE_TRY(const std::string text, read_text_input(file, release::kMaxKeyringBytes));
+    STRAKE_TRY(release::Keyring keyring, release::parse_keyring(shown_path(file), text));
+    demand.keyrings.push_back(std::move(keyring));
+  }
+  if (const std::string& place = invocation.value("signature-store"); !place.empty()) demand.stores = {place};
+  return demand;
+}
+
+net::ClientOptions download_client(const Invocation& invocation) {
+  net::ClientOptions options;
+  options.ca_file = invocation.value("certificate-authority");
+  options.also_trust_system_roots = true;
+  return options;
+}
+
+Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access, std::string_view text) {
+  STRAKE_TRY(std::optional<NamedMirror> mirror, find_mirror(text));
+  if (mirror) return release::open_mirror(std::move(mirror->files), mirror->release);
+  STRAKE_TRY(const oci::ImageName name, oci::find_image_name(text));
+  if (name.transport == oci::Transport::kRegistry) {
+    STRAKE_TRY(const oci::Reference reference, oci::parse_reference(name.place));
+    return release::ReleasePlace::in_registry(reference, access.registries());
+  }
+  STRAKE_TRY(oci::OpenedImage opened, oci::open_image(name, access.registries()));
+  return std::make_unique<release::ReleasePlace>(std::move(opened.source), std::move(opened.reference));
+}
+
+Result<release::ReleasePayload> read_release(ImageAccess& access, const release::ReleasePlace& place,
+                                             release::OsImageCheck os_images) {
+  const release::PayloadOptions options{access.platform(),
+                                        place.is_local() ? release::OsImageCheck::kLayers : os_images, access.cache()};
+  return release::read_payload(place, options, access.runtime(), access.call());
+}
+
+Result<release::ReleasePayload> read_release(const Invocation& invocation, std::string_view text,
+                                             release::OsImageCheck os_images) {
+  STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
+  STRAKE_TRY(const auto place, open_release(*access, text));
+  return read_release(*access, *place, os_images);
+}
+
+}  // namespace strake::cmd

@@ -1,0 +1,42 @@
+// Releases as verbs are given them: in a registry, a layout, an archive, a mirror; and whose signature they need.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cmd/input/image_access.h"
+#include "release/payload.h"
+#include "release/release_signatures.h"
+
+namespace strake::cmd {
+
+inline constexpr std::string_view kReleaseArgumentHelp =
+    "the release image: quay.io/org/release:TAG (or @sha256:...), ./FOLDER[:NAME] or ./FILE with a mirror, an OCI "
+    "layout or an archive; oci:, oci-archive:, docker-archive: and docker:// as skopeo has them";
+
+inline constexpr OptionSpec kKeyringOption{
+    "keyring", "FILE", "OpenPGP public keys, armoured or not; default: the keyrings the release itself names"};
+inline constexpr OptionSpec kSignatureStoreOption{
+    "signature-store", "PLACE",
+    "where its signatures are: an http, https or file URL, a folder, a ConfigMap or a signature file; default: beside "
+    "the release, then the stores it names"};
+
+/// From these two options; `reader` is not owned.
+Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader);
+
+/// For signature stores and boot artifacts: --certificate-authority counts.
+net::ClientOptions download_client(const Invocation& invocation);
+
+/// The place of a release; valid as long as the access. Contacts nobody.
+Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access, std::string_view text);
+
+/// The release itself. OS images beside it are hashed to their end where that costs no network; `os_images` asks for it
+/// everywhere.
+Result<release::ReleasePayload> read_release(ImageAccess& access, const release::ReleasePlace& place,
+                                             release::OsImageCheck os_images = release::OsImageCheck::kLabels);
+
+/// Both steps, for verbs that only want to know what is in it.
+Result<release::ReleasePayload> read_release(const Invocation& invocation, std::string_view text,
+                                             release::OsImageCheck os_images = release::OsImageCheck::kLabels);
+
+}  // namespace strake::cmd

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/cli/commands.h"
+#include "cmd/input/connection.h"
+#include "cmd/input/text_io.h"
+#include "ignition/config.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
+
+constexpr ArgumentSpec kConfigFiles[] = {
+    {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true}};
+constexpr ArgumentSpec kConfigFile[] = {
+    {"FILE", "an Ignition config: JSON, gzipped JSON or that in base64; - is standard input"}};
+constexpr OptionSpec kValidateOptions[] = {kOutputOption, {"strict", "", "warnings count as errors"}};
+constexpr OptionSpec kShowOptions[] = {kOutputOption};
+constexpr OptionSpec kConvertOptions[] = {
+    {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
+
+Result<std::string> read_config(const std::string& file) {
+  STRAKE_TRY(const std::string bytes, read_text_input(file, kMaxConfigBytes));
+  return ignition::decode_config_bytes(bytes).context("{}", shown_path(file));
+}
+
+/// "FILE:3:9: error: storage.files[2].path: path not absolute: 'etc/x'", the form editors jump to.
+std::string finding_line(std::string_view file, const ignition::Finding& finding) {
+  const std::string place =
+      finding.position ? fmt::format(":{}:{}", finding.position->line, finding.position->column) : "";
+  return fmt::format("{}{}: {}: {}\n", shown_path(file), place, ignition::to_string(finding.severity),
+                     finding.to_string());
+}
+
+json::Value finding_json(const ignition::Finding& finding) {
+  json::Object object{
+      {"severity", ignition::to_string(finding.severity)}, {"path", finding.path()}, {"message", finding.message}};
+  if (!finding.found.empty()) object["found"] = finding.found;
+  if (finding.position) {
+    object["line"] = finding.position->line;
+    object["column"] = finding.position->column;
+  }
+  return object;
+}
+
+/// The config of a file; its findings go to stderr when they are errors.
+Result<ignition::Checked> read_valid_config(const std::string& file) {
+  STRAKE_TRY(const std::string text, read_config(file));
+  ignition::Checked checked = ignition::check_text(text);
+  if (!checked.report.is_fatal()) return checked;
+  for (const ignition::Finding& finding : checked.report.findings) {
+    std::fputs(finding_line(file, finding).c_str(), stderr);
+  }
+  return error(Code::kInvalidArgument, "{} is not a valid Ignition config", shown_path(file));
+}
+
+Result<int> run_ignition_validate(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  bool all_fine = true;
+  json::Array results;
+  for (const std::string& file : invocation.list("FILE")) {
+    STRAKE_TRY(const std::string text, read_config(file));
+    const ignition::Checked checked = ignition::check_text(text);
+    const auto& findings = checked.report.findings;
+    const bool fine = !checked.report.is_fatal() && (findings.empty() || !invocation.is_set("strict"));
+    all_fine = all_fine && fine;
+    json::Array list;
+    for (const ignition::Finding& finding : findings) {
+      if (as_json) {
+        list.push_back(finding_json(finding));
+      } else {
+        print(finding_line(file, finding));
+      }
+    }
+    results.push_back(json::Object{{"file", file}, {"valid", fine}, {"findings", std::move(list)}});
+    if (fine && !as_json) print(fmt::format("{}: valid, spec {}\n", shown_path(file), to_string(checked.version)));
+  }
+  if (as_json) print(json::write_pretty(results));
+  return all_fine ? kExitOk : kExitError;
+}
+
+std::string describe_file(const ignition::FileEntry& file) {
+  return fmt::format("file  {:04o} {:>8}  {}\n", file.mode, file.contents.size(), file.path);
+}
+
+/// Spec 2 also has `enable`, which `enabled` overrules.
+std::string describe_unit(const json::Value& unit) {
+  const bool enabled = json::find_bool(unit, {"enabled"}).value_or(json::find_bool(unit, {"enable"}).value_or(false));
+  return fmt::format("unit  {}{}{}\n", json::find_string(unit, {"name"}).value_or(""), enabled ? " enabled" : "",
+                     json::find_bool(unit, {"mask"}) == true ? " masked" : "");
+}
+
+/// Where the rest of the config comes from: what a stub is about.
+void print_references(const json::Value& config) {
+  for (const std::string_view list : {"append", "merge"}) {
+    const json::Value* references = json::find(config, {"ignition", "config", list});
+    if (references == nullptr) continue;
+    for (const json::Value& reference : references->get_array()) {
+      print(fmt::format("{:5} {}\n", list, json::find_string(reference, {"source"}).value_or("")));
+    }
+  }
+  if (const auto replace = json::find_string(config, {"ignition", "config", "replace", "source"}); replace) {
+    print(fmt::format("replace {}\n", *replace));
+  }
+}
+
+Result<int> run_ignition_show(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const std::string& file = invocation.value("FILE");
+  STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+  ignition::normalise(checked.config);
+  if (as_json) {
+    print(json::write_pretty(checked.config));
+    return kExitOk;
+  }
+  print(fmt::format("spec  {}\n", to_string(checked.version)));
+  print_references(checked.config);
+  for (const auto& [section, value] : checked.config.get_object()) {
+    if (section == "ignition") continue;
+    for (const auto& [list, items] : value.get_object()) {
+      if (items.is_array())
+        print(fmt::format("has   {}.{}: {}\n", std::string_view(section), std::string_view(list),
+                          items.get_array().size()));
+    }
+  }
+  // A stub's files may have to be fetched; then only their number is known.
+  if (const auto files = ignition::files_of(checked.config); files.ok()) {
+    for (const ignition::FileEntry& entry : *files) print(describe_file(entry));
+  }
+  if (const json::Value* units = json::find(checked.config, {"systemd", "units"}); units != nullptr) {
+    for (const json::Value& unit : units->get_array()) print(describe_unit(unit));
+  }
+  return kExitOk;
+}
+
+Result<int> run_ignition_convert(const Invocation& invocation) {
+  const std::string& wanted = invocation.value("to");
+  // "3.2" is what people say; the config itself names the version in full.
+  const std::string full = std::ranges::count(wanted, '.') == 1 ? wanted + ".0" : wanted;
+  STRAKE_TRY_CONTEXT(const ignition::SpecVersion to, ignition::parse_spec_version(full), "--to '{}'", wanted);
+  const std::string& file = invocation.value("FILE");
+  STRAKE_TRY(const ignition::Checked checked, read_valid_config(file));
+  STRAKE_TRY_CONTEXT(const json::Value converted, ignition::convert(checked.config, to), "{}", shown_path(file));
+  print(json::write_pretty(converted));
+  return kExitOk;
+}
+
+Result<int> run_ignition_merge(const Invocation& invocation) {
+  json::Value merged = ignition::empty_config();
+  for (const std::string& file : invocation.list("FILE")) {
+    STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+    STRAKE_TRY_CONTEXT(const json::Value config, ignition::parse(checked.config), "{}", shown_path(file));
+    merged = ignition::merge(merged, config);
+  }
+  print(json::write_pretty(merged));
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kIgnitionValidateCommand{
+    "ignition validate",
+    "Check Ignition configs, spec 2.0 to 2.2 and 3.0 to 3.5, as Ignition itself checks them.",
+    "Each finding is one line: FILE:LINE:COLUMN: error|warning: MEMBER: what is wrong. A machine refuses to boot with "
+    "a "
+    "config that has an error;\n"
+    "a warning is something Ignition ignores, such as a misspelt member.\n\n"
+    "  strake ignition validate worker.ign\n"
+    "  kubectl get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d | strake ignition validate -\n\n"
+    "Exit codes: 0 all valid, 1 an error was found or a file could not be read.",
+    kConfigFiles,
+    kValidateOptions,
+    run_ignition_validate};
+
+const CommandSpec kIgnitionShowCommand{
+    "ignition show",
+    "Show what an Ignition config contains.",
+    "Text: the spec version, the configs it merges, how many entries each section has, files with mode and "
+    "size, units. -o json: the config with "
+    "only the members of its\n"
+    "spec, without nulls and empty lists.\n\n"
+    "Exit codes: 0 shown, 1 the config is not valid or could not be read.",
+    kConfigFile,
+    kShowOptions,
+    run_ignition_show};
+
+const CommandSpec kIgnitionConvertCommand{
+    "ignition convert",
+    "Write an Ignition config in another spec version.",
+    "Reads spec 2.0 to 2.2 and 3.0 to 3.5, stubs and full configs; writes 2.2 and 3.1 to 3.5. A config that uses "
+    "something the target cannot\n"
+    "express is refused, and every such member is named; nothing is dropped silently, and entries stay in order. From "
+    "spec 2 to 3,\n"
+    "config.append becomes config.merge, and files, units and keys that spec 2 let repeat are refused, except the same "
+    "key twice.\n"
+    "A machine boots with the lowest spec its boot image knows: 3.1 is right for a stub.\n\n"
+    "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign\n\n"
+    "Exit codes: 0 converted, 1 refused, or the config is not valid or could not be read.",
+    kConfigFile,
+    kConvertOptions,
+    run_ignition_convert};
+
+const CommandSpec kIgnitionMergeCommand{
+    "ignition merge",
+    "Merge Ignition configs, later ones over earlier ones.",
+    "Follows the rules of the specification: files by path, units and drop-ins by "
+    "name, users and groups by name, disks by "
+    "device; a member that a\n"
+    "later config does not set stays. The configs may have different specs; the result is printed, in spec 3.5.0. A "
+    "config of spec 2 is raised as the\n"
+    "Machine Config Operator raises it: of repeated files and units the last "
+    "counts, in reverse order.\n\n"
+    "  strake ignition merge base.ign site.ign > node.ign\n\n"
+    "Exit codes: 0 merged, 1 a config is not valid or could not be read.",
+    kConfigFiles,
+    {},
+    run_ignition_merge};
+
+}  // namespace strake::cmd

@@ -1,0 +1,41 @@
+#include "cmd/cli/commands.h"
+#include "cmd/input/connection.h"
+#include "cmd/input/os_images.h"
+#include "cmd/input/text_io.h"
+#include "osimage/inspection.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr ArgumentSpec kOsInspectArguments[] = {kOsImageArgument};
+constexpr OptionSpec kOsInspectOwnOptions[] = {{"packages", "", "list every package, not only their number"},
+                                               kOutputOption};
+constexpr auto kOsInspectOptions = join_options(kOsInspectOwnOptions, kOsOptions, kImageOptions);
+
+Result<int> run_os_inspect(const Invocation& invocation) {
+  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  STRAKE_TRY(const auto access, ImageAccess::create(invocation));
+  STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
+  STRAKE_TRY(const osimage::Inspection inspection, osimage::inspect(*image, access->call()));
+  print(as_json ? json::write_pretty(osimage::inspection_json(image->facts(), inspection))
+                : osimage::describe_inspection(image->facts(), inspection, invocation.is_set("packages")));
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kOsInspectCommand{
+    "os inspect",
+    "Show what an OS image is: version, ostree commit, kernel, kernel arguments, packages, labels.",
+    "Packages are read from rpm's SQLite database and from dpkg's; the older databases of rpm are named as "
+    "unsupported. -o json lists them all.\n"
+    "Layers built on an ostree-native image are merged as the ostree importer does it; what it would drop is shown.\n\n"
+    "  strake os inspect quay.io/org/os:4.20\n"
+    "  strake os inspect ./layout -o json | jq -r '.packageDatabases[].packages[] | select(.name == \"kernel\")'\n\n"
+    "Exit codes: 0 shown, 1 error.",
+    kOsInspectArguments,
+    kOsInspectOptions,
+    run_os_inspect};
+
+}  // namespace strake::cmd

@@ -1,0 +1,168 @@
+#include <filesystem>
+
+#include "base/text_table.h"
+#include "cmd/cli/commands.h"
+#include "cmd/input/connection.h"
+#include "cmd/input/release_input.h"
+#include "cmd/input/text_io.h"
+#include "release/boot_artifacts.h"
+#include "stream/query.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr ArgumentSpec kBootimagesRelease[] = {{"REF", kReleaseArgumentHelp}};
+constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
+    {"arch", "NAME", "only for x86_64, aarch64, ppc64le or s390x; default: all"},
+    {"platform", "NAME", "only for aws, metal, vmware, ..."},
+    {"stream", "NAME", "only of this stream, where there are several (rhel-9, rhel-10)"},
+    {"format", "NAME", "only of this format: iso, ova, qcow2.gz, ..."},
+    {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256"},
+    {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text"}};
+constexpr auto kReleaseBootimagesOptions = join_options(kReleaseBootimagesOwnOptions, kImageOptions);
+
+struct ListedArtifact {
+  release::BootArtifact artifact;
+  bool beside_release = false;
+};
+
+Result<std::vector<ListedArtifact>> list_artifacts(const stream::StreamSet& streams, const release::ReleasePlace& place,
+                                                   const runtime::Call& call) {
+  STRAKE_TRY(release::BootArtifactList list, release::boot_artifacts_of(streams));
+  std::vector<ListedArtifact> listed;
+  for (release::BootArtifact& artifact : list.artifacts) {
+    const Result<release::PlacedArtifact> placed = release::find_artifact(place, artifact, call);
+    if (!placed.ok() && placed.error().code() != Code::kNotFound) return placed.error();
+    listed.push_back({std::move(artifact), placed.ok()});
+  }
+  return listed;
+}
+
+json::Value artifact_json(const ListedArtifact& listed) {
+  const release::BootArtifact& artifact = listed.artifact;
+  return json::Object{{"arch", artifact.arch},
+                      {"platform", artifact.platform},
+                      {"format", artifact.format},
+                      {"member", artifact.member},
+                      {"sha256", artifact.digest.hex()},
+                      {"location", artifact.location},
+                      {"besideRelease", listed.beside_release}};
+}
+
+/// The streams asked for, narrowed to architecture and platform.
+Result<stream::StreamSet> chosen_streams(const stream::StreamSet& all, const Invocation& invocation) {
+  const stream::StreamQuery query{stream::rpm_architecture(invocation.value("arch")), invocation.value("platform"), "",
+                                  invocation.value("format")};
+  const std::string& name = invocation.value("stream");
+  stream::StreamSet chosen;
+  if (!name.empty()) {
+    STRAKE_TRY(const stream::Stream* stream, all.find(name));
+    STRAKE_TRY(chosen.default_stream, stream::narrow_stream(*stream, query));
+    return chosen;
+  }
+  if (all.default_stream) {
+    STRAKE_TRY(chosen.default_stream, stream::narrow_stream(*all.default_stream, query));
+  }
+  for (const auto& [key, stream] : all.by_name) {
+    STRAKE_TRY_CONTEXT(stream::Stream narrowed, stream::narrow_stream(stream, query), "stream {}", key);
+    chosen.by_name.emplace(key, std::move(narrowed));
+  }
+  return chosen;
+}
+
+std::string origin_of(release::DownloadOutcome outcome, const release::BootArtifact& artifact) {
+  switch (outcome) {
+    case release::DownloadOutcome::kPresent: return "was there";
+    case release::DownloadOutcome::kFromRelease: return "from beside the release";
+    case release::DownloadOutcome::kFromCache: return "from the cache";
+    case release::DownloadOutcome::kFromLocation: break;
+  }
+  return artifact.location;
+}
+
+Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
+                const std::vector<ListedArtifact>& listed) {
+  STRAKE_TRY(const release::ArtifactDownloads downloads,
+             release::ArtifactDownloads::create(download_client(invocation)));
+  const std::filesystem::path folder = invocation.value("download");
+  for (const auto& [artifact, beside] : listed) {
+    STRAKE_TRY_CONTEXT(
+        const release::DownloadOutcome outcome,
+        release::download_artifact(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
+        "{} ({})", artifact.label(), artifact.location);
+    print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(),
+                      origin_of(outcome, artifact)));
+  }
+  return {};
+}
+
+std::string artifact_table(const std::vector<ListedArtifact>& listed) {
+  std::vector<std::vector<std::string>> rows{{"ARCH", "PLATFORM", "FORMAT", "FILE", "BESIDE RELEASE", "SHA256"}};
+  for (const auto& [artifact, beside] : listed) {
+    rows.push_back({artifact.arch, artifact.platform, fmt::format("{} {}", artifact.format, artifact.member),
+                    artifact.file_name, beside ? "yes" : "no", artifact.digest.hex()});
+  }
+  return align_columns(rows);
+}
+
+Result<int> run_release_bootimages(const Invocation& invocation) {
+  const std::string& output = invocation.value("output");
+  if (output != "text" && output != "json" && output != "stream") {
+    return error(Code::kInvalidArgument, "-o '{}': expected text, json or stream", output);
+  }
+  Invocation of_release = invocation;
+  of_release.values.erase("arch");  // it chooses among the boot images, not the release image
+  STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(of_release));
+  STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
+  STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
+  if (!payload.boot_images) {
+    return error(Code::kNotFound, "release {} carries no boot image metadata (manifest coreos-bootimages)",
+                 payload.version)
+        .with_reason("Blocked");
+  }
+  STRAKE_TRY(const stream::StreamSet chosen, blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
+  if (output == "stream") {
+    STRAKE_TRY(const stream::Stream* stream, chosen.find(""));
+    print(json::write_pretty(stream->document));
+    return kExitOk;
+  }
+  STRAKE_TRY(const std::vector<ListedArtifact> listed, list_artifacts(chosen, *place, access->call()));
+  if (!invocation.value("download").empty()) {
+    STRAKE_CHECK_OK(download(invocation, *access, *place, listed));
+    return kExitOk;
+  }
+  if (output == "json") {
+    json::Array items;
+    for (const ListedArtifact& each : listed) items.push_back(artifact_json(each));
+    print(json::write_pretty(json::Object{
+        {"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}}));
+    return kExitOk;
+  }
+  if (chosen.default_stream) print(stream::describe_stream(*chosen.default_stream));
+  for (const auto& [name, stream] : chosen.by_name)
+    print(fmt::format("\nstream {}\n", name) + stream::describe_stream(stream));
+  print("\n" + artifact_table(listed));
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kReleaseBootimagesCommand{
+    "release bootimages",
+    "List the boot images a release stands for: files with checksums, cloud images.",
+    "Every file the release's metadata names, once, with its SHA-256; BESIDE RELEASE says whether a mirror carries "
+    "the file itself\n"
+    "(`strake release mirror`), so that it needs no download from elsewhere. -o stream prints the default stream as "
+    "`openshift-install coreos\n"
+    "print-stream-json` does.\n\n"
+    "  strake release bootimages registry.example.com/ocp/release:4.21.0-x86_64 --platform metal\n"
+    "  strake release bootimages ./mirror.tar --arch x86_64 --platform vmware --download .\n"
+    "  strake release bootimages ./release -o stream | jq .architectures.x86_64.artifacts.vmware\n\n"
+    "Exit codes: 0 listed, 3 the release has no such metadata, stream, architecture or platform (the message names "
+    "what exists), 1 error.",
+    kBootimagesRelease,
+    kReleaseBootimagesOptions,
+    run_release_bootimages};
+
+}  // namespace strake::cmd

@@ -1,0 +1,118 @@
+#include <filesystem>
+
+#include "base/fd.h"
+#include "cmd/cli/commands.h"
+#include "cmd/input/config_input.h"
+#include "cmd/input/config_set.h"
+#include "cmd/input/connection.h"
+#include "cmd/input/image_access.h"
+#include "cmd/input/text_io.h"
+#include "cmd/version.h"
+#include "codec/yaml.h"
+#include "machineconfig/rendered_size.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr OptionSpec kRenderOwnOptions[] = {
+    kFilesOption,
+    {"pool", "NAME", "only this pool"},
+    kOsImageOption,
+    kExtensionsImageOption,
+    kReleaseOption,
+    {"no-size-limit", "", "render configs that no API server would take"},
+    {"o,output", "FORMAT", "yaml, json, name, or dir=PATH: one file a pool", "yaml"},
+    kKubeconfigOption,
+    kContextOption};
+constexpr auto kRenderOptions = join_options(kRenderOwnOptions, kImageOptions);
+
+Status write_to_directory(const std::filesystem::path& directory, const std::vector<kube::Object>& rendered) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) return error(Code::kIo, "making {}: {}", directory.string(), failure.message());
+  for (const kube::Object& config : rendered) {
+    STRAKE_TRY(const std::string text, yaml::emit(config.json()));
+    const std::filesystem::path file = directory / (config.name() + ".yaml");
+    STRAKE_CHECK_OK(write_file_atomic(file, text, 0644));
+    print(file.string() + "\n");
+  }
+  return {};
+}
+
+Status print_rendered(const std::string& format, const std::vector<kube::Object>& rendered) {
+  if (format == "name") {
+    for (const kube::Object& config : rendered) print(config.name() + "\n");
+    return {};
+  }
+  if (format == "json") {
+    if (rendered.size() == 1) {
+      print(json::write_pretty(rendered.front().json()));
+      return {};
+    }
+    json::Array items;
+    for (const kube::Object& config : rendered) items.push_back(config.json());
+    print(json::write_pretty(json::Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}}));
+    return {};
+  }
+  bool first = true;
+  for (const kube::Object& config : rendered) {
+    STRAKE_TRY(const std::string text, yaml::emit(config.json()));
+    print((first ? "" : "---\n") + text);
+    first = false;
+  }
+  return {};
+}
+
+Result<int> run_render(const Invocation& invocation) {
+  constexpr std::string_view kDirectoryFormat = "dir=";
+  const std::string& format = invocation.value("output");
+  const bool to_directory = format.starts_with(kDirectoryFormat) && format.size() > kDirectoryFormat.size();
+  if (!to_directory && format != "yaml" && format != "json" && format != "name") {
+    return error(Code::kInvalidArgument, "-o {}: use yaml, json, name or dir=PATH", format);
+  }
+  STRAKE_TRY(machineconfig::ConfigSet found, read_config_set(invocation));
+  STRAKE_TRY(const machineconfig::ConfigSet set, with_image_options(std::move(found), invocation));
+  STRAKE_TRY(const auto pools, chosen_pools(set, invocation.value("pool")));
+  std::vector<kube::Object> rendered;
+  for (const kube::ObjectPtr& pool : pools) {
+    machineconfig::RenderInput input = machineconfig::render_input(set, pool);
+    input.version = kVersion;
+    if (invocation.is_set("no-size-limit")) input.size_limit = std::nullopt;
+    STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
+    for (const std::string& ignored : plan.ignored) warn(fmt::format("pool {}: {}", pool->name(), ignored));
+    if (plan.size_bytes > machineconfig::kLargeRenderedBytes) {
+      warn(fmt::format("{} has {} bytes; API servers take {} at most", plan.rendered.name(), plan.size_bytes,
+                       machineconfig::kMaxRenderedBytes));
+    }
+    rendered.push_back(std::move(plan.rendered));
+  }
+  if (to_directory) {
+    STRAKE_CHECK_OK(write_to_directory(format.substr(kDirectoryFormat.size()), rendered));
+  } else {
+    STRAKE_CHECK_OK(print_rendered(format, rendered));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+const CommandSpec kRenderCommand{
+    "render",
+    "Merge MachineConfigs into the rendered config of each pool, as the cluster would.",
+    "From -f: pools are the MachineConfigPools in the input, else one for every role a MachineConfig is labelled with, "
+    "a "
+    "custom one\n"
+    "inheriting worker; OS images come from the ControllerConfig or OSImageStream in the input, else from the options. "
+    "Without -f:\n"
+    "what the cluster holds. Names are the Machine Config Operator's, byte for byte; nothing is written to a "
+    "cluster.\n\n"
+    "  strake render -f manifests/ -o name\n"
+    "  strake render -f manifests/ --pool infra --os-image quay.io/example/os@sha256:...\n"
+    "  strake render -o dir=/tmp/rendered            the cluster's pools, one file each\n\n"
+    "Exit codes: 0 rendered, 1 a MachineConfig is refused or the input could not be read.",
+    {},
+    kRenderOptions,
+    run_render};
+
+}  // namespace strake::cmd
