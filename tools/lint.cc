@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
     check_includes(file, edges, findings);
     check_waiting(file, findings);
     check_public_headers(file, findings);
+    check_printing(file, findings);
     check_size(file, findings);
     check_logging(file, findings);
   }

@@ -121,7 +121,7 @@ constexpr std::array kWaitingWords{
 
 bool may_wait(std::string_view path) {
   return path == "src/base/runtime.h" || path == "src/base/runtime.cc" || path == "src/base/simulation.cc" ||
-         path == "src/base/subprocess.cc" || path.starts_with("src/net/");
+         path == "src/base/signal_stop.cc" || path == "src/base/subprocess.cc" || path.starts_with("src/net/");
 }
 
 /// `runtime.sleep(` and `runtime_->sleep(` are the seam itself.
@@ -131,6 +131,13 @@ bool is_member_call(std::string_view code, std::string_view word) {
          (code[at - 1] == '.' || (at > 1 && code.substr(at - 2, 2) == "->") ||
           (at > 1 && code.substr(at - 2, 2) == "::"));
 }
+
+constexpr std::array kPrintingWords{
+    std::string_view("std::cout"), std::string_view("std::cerr"),    std::string_view("printf"),
+    std::string_view("fprintf"),   std::string_view("fwrite"),       std::string_view("fputs"),
+    std::string_view("puts"),      std::string_view("fmt::print"),   std::string_view("putchar"),
+    std::string_view("stdout"),    std::string_view("stderr"),       std::string_view("FdSink"),
+    std::string_view("dprintf"),   std::string_view("STDOUT_FILENO")};
 
 constexpr std::array kPrivateHeaders{
     std::string_view("<boost/asio"), std::string_view("<boost/beast"), std::string_view("<boost/url"),
@@ -316,6 +323,20 @@ void check_logging(const SourceFile& file, std::vector<Finding>& findings) {
       findings.push_back(
           {file.path, number,
            fmt::format("'{}' outside src/cmd: return an error, or use base/log in src/controlplane", word)});
+    }
+  }
+}
+
+void check_printing(const SourceFile& file, std::vector<Finding>& findings) {
+  const bool is_verb_code = file.path.starts_with("src/cmd/") && !file.path.starts_with("src/cmd/output/");
+  if (!is_verb_code || file.path == "src/cmd/main.cc" || file.path.ends_with("_test.cc")) return;
+  std::size_t number = 0;
+  for (const std::string_view line : split_lines(file.text)) {
+    ++number;
+    const std::string code = code_of(line);
+    for (const std::string_view word : kPrintingWords) {
+      if (!has_word(code, word)) continue;
+      findings.push_back({file.path, number, fmt::format("'{}' prints past cmd/output: use Invocation::out()", word)});
     }
   }
 }

@@ -38,6 +38,8 @@ void check_waiting(const SourceFile& file, std::vector<Finding>& findings);
 void check_public_headers(const SourceFile& file, std::vector<Finding>& findings);
 /// Libraries return, programs log: base/log and the standard error stream belong to src/cmd and the daemons' loops.
 void check_logging(const SourceFile& file, std::vector<Finding>& findings);
+/// Verbs print through cmd/output alone, where every write is checked.
+void check_printing(const SourceFile& file, std::vector<Finding>& findings);
 void check_size(const SourceFile& file, std::vector<Finding>& findings);
 
 /// Every metric the program exports is a row of the table in docs/metrics.md, and the other way round.

@@ -147,6 +147,16 @@ TEST(Lint, EveryMetricIsDocumentedAndEveryDocumentedOneExists) {
                                                 "docs/metrics.md: metric 'strake_gone' is exported by nothing"}));
 }
 
+TEST(Lint, VerbsPrintThroughTheOutputAlone) {
+  for (const char* bad : {"std::cout << x;", "std::fwrite(p, 1, n, f);", "std::printf(\"x\");", "fmt::print(\"x\");",
+                          "codec::FdSink sink(1, name);", "std::fputs(text, file);"}) {
+    EXPECT_EQ(findings_of("src/cmd/verbs/a.cc", bad, check_printing).size(), 1u) << bad;
+    EXPECT_TRUE(findings_of("src/cmd/output/output.cc", bad, check_printing).empty()) << bad;
+    EXPECT_TRUE(findings_of("src/net/a.cc", bad, check_printing).empty()) << bad;
+  }
+  EXPECT_TRUE(findings_of("src/cmd/verbs/a.cc", "invocation.out().text(x);", check_printing).empty());
+}
+
 TEST(Lint, ABehaviourMustNameATestThatExists) {
   const std::vector<SourceFile> sources{{"a_test.cc", "TEST(Suite, Name) {\n"}};
   std::vector<Finding> findings;

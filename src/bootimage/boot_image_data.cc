@@ -1,6 +1,7 @@
 #include "bootimage/boot_image_data.h"
 
 #include "api/kinds.h"
+#include "base/verdict.h"
 
 namespace strake::bootimage {
 
@@ -9,10 +10,11 @@ Result<stream::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::C
   const Result<kube::Object> data = api.get(kube::core::kConfigMap, key, call);
   if (data.ok()) return stream::streams_of_config_map(data->json());
   if (data.error().code() != Code::kNotFound) return data.error();
-  return error(Code::kNotFound,
-               "the cluster has no boot image data (ConfigMap {}); apply a release first: strake release apply DIR",
-               key.to_string())
-      .with_reason("Blocked");
+  return with_verdict(
+      error(Code::kNotFound,
+            "the cluster has no boot image data (ConfigMap {}); apply a release first: strake release apply DIR",
+            key.to_string()),
+      Verdict::kBlocked);
 }
 
 Result<stream::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call) {

@@ -1,47 +1,17 @@
 // The `strake` program.
 #include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <exception>
 
-#include "base/runtime.h"
+#include "base/signal_stop.h"
+#include "cmd/cli/command_line.h"
 #include "cmd/cli/commands.h"
 
 namespace {
 
 using namespace strake::cmd;
-
-// In the order `strake --help` lists them; one a line, so that a new verb is a new line.
-constexpr const CommandSpec* kCommands[] = {
-    &kUpCommand,
-    &kReleaseApplyCommand,
-    &kReleaseInfoCommand,
-    &kReleaseImagesCommand,
-    &kReleaseVerifyCommand,
-    &kReleaseBootimagesCommand,
-    &kReleaseMirrorCommand,
-    &kPlanCommand,
-    &kRenderCommand,
-    &kDiffCommand,
-    &kExplainCommand,
-    &kConfigLintCommand,
-    &kModeShowCommand,
-    &kModeSetCommand,
-    &kControllerCommand,
-    &kAgentCommand,
-    &kBootimageCheckCommand,
-    &kStreamShowCommand,
-    &kStreamGetCommand,
-    &kOsInspectCommand,
-    &kOsLsCommand,
-    &kOsCatCommand,
-    &kOsDiffCommand,
-    &kOsExtractCommand,
-    &kIgnitionValidateCommand,
-    &kIgnitionShowCommand,
-    &kIgnitionConvertCommand,
-    &kIgnitionMergeCommand,
-};
 
 /// The control plane is to be small. As glibc is set up, every thread may keep an arena of freed memory, and one large
 /// answer raises the size from which on freed memory goes straight back to the kernel: measured, a quarter of the
@@ -62,11 +32,14 @@ void keep_memory_small() {
 
 int main(int argc, char** argv) {
   keep_memory_small();
+  // A pipe nobody reads any more is an error like a full disk, told once and with exit code 1.
+  ::signal(SIGPIPE, SIG_IGN);
+  Output output(STDOUT_FILENO, STDERR_FILENO);
   try {
-    strake::runtime::StopOnSignal signals;
-    return run_command_line(kCommands, argc, argv, signals.token());
+    strake::SignalStop signals;
+    return run_command_line({all_commands(), verb_groups()}, {argv, static_cast<std::size_t>(argc)}, output, signals);
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "strake: internal error: %s\n", failure.what());
+    output.fail(fmt::format("internal error: {}", failure.what()));
     return kExitError;
   }
 }

@@ -1,12 +1,12 @@
 #include "controlplane/control_plane.h"
 
-#include <charconv>
 #include <vector>
 
 #include "api/kinds.h"
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
+#include "base/verdict.h"
 #include "controlplane/controllers.h"
 #include "controlplane/sandbox_machine.h"
 
@@ -56,7 +56,9 @@ Status ControlPlane::Impl::open_service() {
                  options.state.string(), failure.message());
   }
   auto opened = apistore::Service::open(runtime, registry, service_options);
-  if (!opened.ok() && opened.error().reason() == "Locked") return std::move(opened).error().with_reason("Blocked");
+  if (!opened.ok() && opened.error().reason() == "Locked") {
+    return with_verdict(std::move(opened).error(), Verdict::kBlocked);
+  }
   if (!opened.ok())
     return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));
   service = *std::move(opened);
@@ -65,18 +67,13 @@ Status ControlPlane::Impl::open_service() {
 
 Status ControlPlane::Impl::serve() {
   apistore::rest::ApiServerOptions server_options;
-  const std::size_t colon = options.listen.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : options.listen.substr(colon + 1);
-  const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), server_options.port);
-  if (colon == std::string::npos || failure != std::errc() || end != port.data() + port.size()) {
-    return error(Code::kInvalidArgument, "--listen {}: expected ADDRESS:PORT such as 127.0.0.1:7443", options.listen);
-  }
-  server_options.address = options.listen.substr(0, colon);
+  server_options.address = options.listen.address;
+  server_options.port = options.listen.port;
   server_options.state_directory = options.state;
   server_options.program_version = options.version;
   server_options.more_metrics = [this] { return signals.metrics_text(); };
-  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "serving the API on {}",
-                     options.listen);
+  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "--listen {}",
+                     options.listen.to_string());
   STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
   if (!options.kubeconfig_copy.empty()) {
     STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.kubeconfig_copy));

@@ -8,12 +8,13 @@
 #include "base/runtime.h"
 #include "controlplane/signals.h"
 #include "kube/kube_api.h"
+#include "net/endpoint.h"
 
 namespace strake::controlplane {
 
 struct ControlPlaneOptions {
   std::filesystem::path state;
-  std::string listen = "127.0.0.1:7443";
+  net::Endpoint listen{"127.0.0.1", 7443};
   std::filesystem::path kubeconfig_copy;  ///< empty: only STATE/kubeconfig
   std::size_t nodes = 0;
   std::string version;  ///< of this program
@@ -21,7 +22,7 @@ struct ControlPlaneOptions {
 
 class ControlPlane {
  public:
-  /// Reason "Blocked" when another process holds the state folder. The signals must outlive it.
+  /// Verdict::kBlocked when another process holds the state folder. The signals must outlive it.
   static Result<std::unique_ptr<ControlPlane>> start(runtime::Runtime& runtime, const ControlPlaneOptions& options,
                                                      Signals& signals);
   ~ControlPlane();

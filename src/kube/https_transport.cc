@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/verdict.h"
 #include "codec/base64.h"
 #include "kube/api_error.h"
 
@@ -107,7 +108,9 @@ Result<net::Response> HttpsTransport::send_once(const Prepared& prepared, const 
   options.stop = call.stop;
   if (call.deadline) {
     const auto left = std::chrono::floor<std::chrono::milliseconds>(*call.deadline - runtime_.now());
-    if (left <= std::chrono::milliseconds(0)) return error(Code::kTimeout, "no time left to ask {}", access_.server);
+    if (left <= std::chrono::milliseconds(0)) {
+      return with_verdict(error(Code::kTimeout, "no time left to ask {}", access_.server), Verdict::kUnreachable);
+    }
     options.timeout = left;
   }
   return prepared.client->send(prepared.request, options);

@@ -1,5 +1,7 @@
 #include "kube/informer.h"
 
+#include "base/verdict.h"
+
 namespace strake::kube {
 
 namespace {
@@ -53,7 +55,9 @@ Status Informer::wait_synced(const Call& call) {
   if (wake == runtime::Wake::kReady) return {};
   Error error = wake_error(wake, fmt::format("the first list of {}", resource_.qualified_name()));
   if (last_error_ && wake == runtime::Wake::kTimeout) {
-    return strake::error(Code::kTimeout, "{}; the last attempt: {}", error.message(), last_error_->to_string());
+    return with_verdict(
+        strake::error(Code::kTimeout, "{}; the last attempt: {}", error.message(), last_error_->to_string()),
+        verdict_of(*last_error_));
   }
   return error;
 }

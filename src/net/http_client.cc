@@ -12,6 +12,7 @@
 #include <curl/curl.h>
 
 #include "base/text.h"
+#include "base/verdict.h"
 #include "net/client_trust.h"
 #include "net/http_transfer.h"
 #include "net/url.h"
@@ -67,13 +68,15 @@ int curl_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t
   return 0;
 }
 
+Error unreachable(Error error) { return with_verdict(std::move(error), Verdict::kUnreachable); }
+
 Error curl_failure(CURLcode code, const char* detail, long proxy_answer) {
   const std::string text = *detail != '\0' ? detail : curl_easy_strerror(code);
   if (proxy_answer == 407) {
     return error(Code::kUnauthenticated, "the proxy wants credentials: put user and password into the proxy URL");
   }
   switch (static_cast<int>(code)) {
-    case CURLE_OPERATION_TIMEDOUT: return error(Code::kTimeout, "{}", text);
+    case CURLE_OPERATION_TIMEDOUT: return unreachable(error(Code::kTimeout, "{}", text));
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(
           Code::kDenied,
@@ -88,7 +91,7 @@ Error curl_failure(CURLcode code, const char* detail, long proxy_answer) {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING: return error(Code::kCorrupt, "{}", text);
     case CURLE_OUT_OF_MEMORY: return error(Code::kExhausted, "{}", text);
-    default: return error(Code::kUnavailable, "{}", text);
+    default: return unreachable(error(Code::kUnavailable, "{}", text));
   }
 }
 
@@ -312,8 +315,9 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
     SteadyTime until = deadline;
     if (call.idle_timeout.count() > 0) until = std::min(until, transfer.last_activity + call.idle_timeout);
     if (now >= until) {
-      outcome = now >= deadline ? error(Code::kTimeout, "no complete answer within {} ms", call.timeout.count())
-                                : error(Code::kTimeout, "nothing received for {} ms", call.idle_timeout.count());
+      outcome =
+          unreachable(now >= deadline ? error(Code::kTimeout, "no complete answer within {} ms", call.timeout.count())
+                                      : error(Code::kTimeout, "nothing received for {} ms", call.idle_timeout.count()));
       break;
     }
     // Rounded up, so that the loop does not spin through the last millisecond.

@@ -1,5 +1,6 @@
 #include "oci/image_files.h"
 
+#include "base/verdict.h"
 #include "oci/layered_tree.h"
 #include "oci/parallel.h"
 
@@ -128,9 +129,8 @@ Result<ImageFiles> ImageFiles::read(const ImageSource& source, const Manifest& m
                            i + 1, indexes.size(), layer.digest.to_string());
         // diff ids of another algorithm cannot be compared; images with them are not known.
         if (indexes[i]->diff_id == config.diff_ids[i]) return {};
-        return error(Code::kCorrupt, "layer {} of {} ({}) unpacks to {}, but the image config says {}", i + 1,
-                     indexes.size(), layer.digest.to_string(), indexes[i]->diff_id.to_string(),
-                     config.diff_ids[i].to_string());
+        return not_genuine("layer {} of {} ({}) unpacks to {}, but the image config says {}", i + 1, indexes.size(),
+                           layer.digest.to_string(), indexes[i]->diff_id.to_string(), config.diff_ids[i].to_string());
       }));
   std::vector<LayerIndex> layers;
   for (auto& index : indexes) layers.push_back(*std::move(index));

@@ -4,6 +4,8 @@
 
 #include <fmt/ranges.h>
 
+#include "base/verdict.h"
+
 namespace strake::oci {
 
 namespace {
@@ -70,8 +72,8 @@ Result<std::size_t> BlobSource::read(std::span<std::byte> into) {
   if (!got.ok()) return refuse(std::move(got).error());
   bytes_read_ += *got;
   if (bytes_read_ > expected_.size) {
-    return refuse(error(Code::kCorrupt, "{} is longer than the {} bytes its descriptor says; fetch it again", name_,
-                        expected_.size));
+    return refuse(
+        not_genuine("{} is longer than the {} bytes its descriptor says; fetch it again", name_, expected_.size));
   }
   if (*got > 0) {
     hasher_.update(std::span<const std::byte>(into).first(*got));
@@ -79,13 +81,12 @@ Result<std::size_t> BlobSource::read(std::span<std::byte> into) {
   }
   ended_ = true;
   if (bytes_read_ < expected_.size) {
-    return refuse(
-        error(Code::kCorrupt, "{} ends after {} of {} bytes; fetch it again", name_, bytes_read_, expected_.size));
+    return refuse(not_genuine("{} ends after {} of {} bytes; fetch it again", name_, bytes_read_, expected_.size));
   }
   const codec::Digest found = std::move(hasher_).finish();
   if (found != expected_.digest) {
-    return refuse(error(Code::kCorrupt, "{} has digest {}, not {}; it was changed or damaged, fetch it again", name_,
-                        found.to_string(), expected_.digest.to_string()));
+    return refuse(not_genuine("{} has digest {}, not {}; it was changed or damaged, fetch it again", name_,
+                              found.to_string(), expected_.digest.to_string()));
   }
   return std::size_t{0};
 }

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/verdict.h"
 #include "oci/file_store.h"
 
 namespace strake::oci {
@@ -71,8 +72,8 @@ Result<std::unique_ptr<BlobSource>> Layout::open_blob(const Descriptor& descript
   STRAKE_TRY(StoredFile file, files_->open(fmt::format("blobs/{}/{}", codec::to_string(descriptor.digest.algorithm()),
                                                        descriptor.digest.hex())));
   if (file.size != descriptor.size) {
-    return error(Code::kCorrupt, "{} has {} bytes, its descriptor says {}; fetch it again", file.name, file.size,
-                 descriptor.size);
+    return not_genuine("{} has {} bytes, its descriptor says {}; fetch it again", file.name, file.size,
+                       descriptor.size);
   }
   return std::make_unique<BlobSource>(std::move(file.content), std::move(file.name), descriptor);
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/verdict.h"
 #include "codec/stream.h"
 
 namespace strake::oci {
@@ -72,8 +73,8 @@ Result<Filled> fill_locked(const Fd& fd, const BlobFilePaths& paths, const Descr
   const std::uint64_t resumed_at = size;
   const auto append = [&](std::string_view data) -> Status {
     if (data.size() > descriptor.size - size) {
-      return error(Code::kCorrupt, "blob {} is longer than the {} bytes its descriptor says",
-                   descriptor.digest.to_string(), descriptor.size);
+      return not_genuine("blob {} is longer than the {} bytes its descriptor says", descriptor.digest.to_string(),
+                         descriptor.size);
     }
     STRAKE_CHECK_OK(write_all(fd.get(), data).context("writing {}", paths.partial.string()));
     hasher.update(data);
@@ -97,8 +98,8 @@ Status fetch_locked(const Fd& fd, const BlobFilePaths& paths, const Descriptor& 
     if (filled.resumed_at > 0) continue;
     std::error_code ignored;
     std::filesystem::remove(paths.partial, ignored);
-    return error(Code::kCorrupt, "the fetched blob has digest {}, not {}; whoever serves it changed or damaged it",
-                 filled.digest.to_string(), descriptor.digest.to_string());
+    return not_genuine("the fetched blob has digest {}, not {}; whoever serves it changed or damaged it",
+                       filled.digest.to_string(), descriptor.digest.to_string());
   }
   if (::fsync(fd.get()) != 0) return errno_error(errno, paths.partial.string());
   if (::rename(paths.partial.c_str(), paths.complete.c_str()) != 0) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/verdict.h"
 #include "codec/compress.h"
 #include "codec/hex.h"
 #include "oci/layers.h"
@@ -121,7 +122,7 @@ class LayerScan {
   Status add_shared_xattrs(const ObjectName& name, const oci::LayerEntry& entry) {
     STRAKE_TRY(const std::string bytes, codec::read_all(entry.content, ostree::kMaxXattrBytes));
     if (Checksum::of(bytes) != name.checksum) {
-      return error(Code::kCorrupt, "the extended attributes have the checksum {}", Checksum::of(bytes).hex());
+      return not_genuine("the extended attributes have the checksum {}", Checksum::of(bytes).hex());
     }
     STRAKE_CHECK_OK(count(bytes.size()));
     STRAKE_TRY(ostree::Xattrs xattrs, ostree::parse_xattrs(bytes));

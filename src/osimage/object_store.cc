@@ -1,5 +1,6 @@
 #include "osimage/object_store.h"
 
+#include "base/verdict.h"
 #include "oci/parallel.h"
 
 namespace strake::osimage {
@@ -53,8 +54,8 @@ LayerObjects::LayerObjects(Origin origin, ObjectLayerForm form, std::vector<Laye
 Status LayerObjects::keep(std::size_t layer, ObjectLayer objects) const {
   const LayerPromise& promise = layers_[layer];
   if (objects.diff_id != promise.diff_id) {
-    return error(Code::kCorrupt, "{} unpacks to {}, but the image config says {}",
-                 layer_name(promise, layers_in_image_), objects.diff_id.to_string(), promise.diff_id.to_string());
+    return not_genuine("{} unpacks to {}, but the image config says {}", layer_name(promise, layers_in_image_),
+                       objects.diff_id.to_string(), promise.diff_id.to_string());
   }
   objects_[layer] = std::make_unique<const ObjectLayer>(std::move(objects));
   return {};

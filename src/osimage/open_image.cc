@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/fd.h"
+#include "base/verdict.h"
 #include "oci/image_files.h"
 #include "osimage/os_image.h"
 
@@ -195,8 +196,8 @@ class ImageOpener {
     if (commits.size() != 1 || commits.front() != promised) {
       std::vector<std::string> names;
       for (const ostree::Checksum& commit : commits) names.push_back(commit.hex());
-      return error(Code::kCorrupt, "label {} says {}, but the commit layer holds {}", kCommitLabel, promised.hex(),
-                   names.empty() ? "no commit" : fmt::format("{}", fmt::join(names, ", ")));
+      return not_genuine("label {} says {}, but the commit layer holds {}", kCommitLabel, promised.hex(),
+                         names.empty() ? "no commit" : fmt::format("{}", fmt::join(names, ", ")));
     }
     image_->objects_ = std::move(objects);
     STRAKE_TRY(image_, open_commit(std::move(image_), promised));
@@ -232,8 +233,8 @@ class ImageOpener {
       STRAKE_TRY_CONTEXT(oci::LayerIndex index, oci::list_layer(source_, layers[i].descriptor, options_.cache, call_),
                          "listing {}", name);
       if (index.diff_id != layers[i].diff_id) {
-        return error(Code::kCorrupt, "{} unpacks to {}, but the image config says {}", name, index.diff_id.to_string(),
-                     layers[i].diff_id.to_string());
+        return not_genuine("{} unpacks to {}, but the image config says {}", name, index.diff_id.to_string(),
+                           layers[i].diff_id.to_string());
       }
       depends_on_root = depends_on_root || has_other_toplevels(index);
       indexes.push_back(std::move(index));

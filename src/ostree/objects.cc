@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/verdict.h"
 #include "codec/compress.h"
 
 namespace strake::ostree {
@@ -292,8 +293,8 @@ Checksum checksum_of_file(const FileInfo& info, std::string_view content) {
 
 Status require_checksum(ObjectType type, const Checksum& expected, const Checksum& actual) {
   if (expected == actual) return {};
-  return error(Code::kCorrupt, "{} object {} has the checksum {}: it was damaged or replaced", to_string(type),
-               expected.hex(), actual.hex());
+  return not_genuine("{} object {} has the checksum {}: it was damaged or replaced", to_string(type), expected.hex(),
+                     actual.hex());
 }
 
 Status copy_checked(const FileInfo& info, codec::Source& content, const Checksum& expected, codec::Sink& sink) {
@@ -301,8 +302,7 @@ Status copy_checked(const FileInfo& info, codec::Source& content, const Checksum
   FileHashingSink hashing(hasher, sink, info.size);
   STRAKE_CHECK_OK(codec::copy(content, hashing).context("file object {}", expected.hex()));
   if (hashing.size() != info.size) {
-    return error(Code::kCorrupt, "file object {} has {} bytes instead of {}", expected.hex(), hashing.size(),
-                 info.size);
+    return not_genuine("file object {} has {} bytes instead of {}", expected.hex(), hashing.size(), info.size);
   }
   return require_checksum(ObjectType::kFile, expected, std::move(hasher).finish());
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/verdict.h"
 #include "oci/blob_pipe.h"
 #include "oci/partial_file.h"
 #include "release/artifact_image.h"
@@ -126,7 +127,7 @@ Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifa
   STRAKE_TRY(const oci::Descriptor entry, place.home().find_entry(tag, call));
   STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(entry, call), "{}", tag);
   if (manifest.layers.size() != 1 || manifest.layers.front().digest != artifact.digest) {
-    return error(Code::kCorrupt, "{} in {} does not hold the file its tag names", tag, place.home().description());
+    return not_genuine("{} in {} does not hold the file its tag names", tag, place.home().description());
   }
   return PlacedArtifact{&place.home(), manifest.layers.front()};
 }
@@ -206,8 +207,7 @@ Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& a
   STRAKE_CHECK_OK(downloads.stream(artifact.location, 0, update, call));
   const codec::Digest found = std::move(hasher).finish();
   if (found == artifact.digest) return {};
-  return error(Code::kCorrupt, "{} has SHA-256 {}, the release says {}", artifact.location, found.hex(),
-               artifact.digest.hex());
+  return not_genuine("{} has SHA-256 {}, the release says {}", artifact.location, found.hex(), artifact.digest.hex());
 }
 
 Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,

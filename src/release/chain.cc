@@ -74,6 +74,7 @@ class ChainWalk {
                fmt::format("keyring {}, key {}, {}", accepted.keyring, accepted.key_fingerprint, accepted.source));
     }
     report_.warnings.insert(report_.warnings.end(), proof.verdict.warnings.begin(), proof.verdict.warnings.end());
+    report_.by_own_keyring = proof.by_own_word;
     if (proof.by_own_word) {
       report_.warnings.push_back(
           "the keyrings come from the release itself: that proves who signed it, not that you trust them; --keyring "
@@ -283,29 +284,7 @@ class ChainWalk {
   std::mutex mutex_;  ///< guards the report while components are checked
 };
 
-template <typename Value>
-Result<Value> parse_word(std::string_view text, std::initializer_list<std::pair<std::string_view, Value>> words) {
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (word == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  return error(Code::kInvalidArgument, "'{}': expected one of {}", text, known);
-}
-
 }  // namespace
-
-Result<LayerCheck> parse_layer_check(std::string_view text) {
-  return parse_word<LayerCheck>(text,
-                                {{"all", LayerCheck::kAll}, {"os", LayerCheck::kOs}, {"none", LayerCheck::kNone}});
-}
-
-Result<ArtifactCheck> parse_artifact_check(std::string_view text) {
-  return parse_word<ArtifactCheck>(text, {{"none", ArtifactCheck::kNone},
-                                          {"listed", ArtifactCheck::kListed},
-                                          {"local", ArtifactCheck::kLocal},
-                                          {"all", ArtifactCheck::kAll}});
-}
 
 Status verify_chain(const ReleasePlace& place, const ChainOptions& options, ChainReport& report,
                     runtime::Runtime& runtime, const runtime::Call& call) {

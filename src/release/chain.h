@@ -24,9 +24,6 @@ enum class LayerCheck { kAll, kOs, kNone };
 /// the release or in the cache are hashed; all are, from their locations where nothing is nearer.
 enum class ArtifactCheck { kNone, kListed, kLocal, kAll };
 
-Result<LayerCheck> parse_layer_check(std::string_view text);
-Result<ArtifactCheck> parse_artifact_check(std::string_view text);
-
 struct ChainLink {
   std::string kind;     ///< "signature", "release", "component", "boot artifacts", ...
   std::string subject;  ///< what holds: a digest, a component's tag
@@ -39,6 +36,7 @@ struct ChainReport {
   std::vector<ChainLink> links;
   std::vector<std::string> warnings;
   std::vector<std::string> not_checked;
+  bool by_own_keyring = false;  ///< signed according to keyrings of the release itself, and no others
 };
 
 struct SigstoreDemand {

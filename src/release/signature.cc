@@ -1,6 +1,7 @@
 #include "release/signature.h"
 
 #include "base/text.h"
+#include "base/verdict.h"
 #include "codec/document_node.h"
 #include "codec/yaml.h"
 
@@ -100,8 +101,10 @@ Result<SignatureVerdict> verify_signatures(const codec::Digest& digest, std::spa
     }
     if (accepted) continue;
     for (const std::string& note : search.notes) refusals += fmt::format("\n  {}", note);
-    return error(Code::kDenied, "{} has no good signature for keyring '{}'{}", digest.to_string(), keyring.name,
-                 refusals.empty() ? "; no place to look for signatures was given" : refusals);
+    return with_verdict(
+        error(Code::kDenied, "{} has no good signature for keyring '{}'{}", digest.to_string(), keyring.name,
+              refusals.empty() ? "; no place to look for signatures was given" : refusals),
+        Verdict::kNotGenuine);
   }
   return verdict;
 }

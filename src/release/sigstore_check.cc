@@ -1,5 +1,7 @@
 #include "release/sigstore_check.h"
 
+#include "base/verdict.h"
+
 namespace strake::release {
 
 Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const std::string& name,
@@ -9,8 +11,10 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
   const std::string tag = oci::sigstore_tag(digest);
   const Result<oci::Descriptor> entry = image.source->find_entry(tag, call);
   if (!entry.ok() && entry.error().code() == Code::kNotFound) {
-    return error(Code::kDenied, "{} has no sigstore signature: {} has no {}; a mirror has to carry it along",
-                 digest.to_string(), image.source->description(), tag);
+    return with_verdict(
+        error(Code::kDenied, "{} has no sigstore signature: {} has no {}; a mirror has to carry it along",
+              digest.to_string(), image.source->description(), tag),
+        Verdict::kNotGenuine);
   }
   if (!entry.ok()) return entry.error();
   STRAKE_TRY_CONTEXT(const oci::Manifest manifest, image.source->read_manifest(*entry, call), "{}", tag);
@@ -26,8 +30,9 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
       refusals += fmt::format("\n  {}: {}", attached.payload.digest.to_string(), statement.error().to_string());
     }
   }
-  return error(Code::kDenied, "{} has no good sigstore signature in {}{}", digest.to_string(), tag,
-               refusals.empty() ? ": it holds none" : refusals);
+  return with_verdict(error(Code::kDenied, "{} has no good sigstore signature in {}{}", digest.to_string(), tag,
+                            refusals.empty() ? ": it holds none" : refusals),
+                      Verdict::kNotGenuine);
 }
 
 }  // namespace strake::release

@@ -62,18 +62,6 @@ struct ConfigCommandsTest : testing::Test {
   TempDir directory_;
 };
 
-TEST_F(ConfigCommandsTest, EveryLineOfTheHelpSaysWhatItIsFor) {
-  const std::string help = run_strake({"--help"}).stdout_bytes;
-  std::size_t verbs = 0;
-  for (std::size_t at = help.find("Subcommands:"); (at = help.find("\n  ", at)) != std::string::npos; ++verbs) {
-    const std::string line = help.substr(at + 3, help.find('\n', at + 1) - at - 3);
-    const std::size_t summary = line.find_first_not_of(' ', line.find(' '));
-    EXPECT_TRUE(line.find(' ') != std::string::npos && summary != std::string::npos) << "no summary: " << line;
-    ++at;
-  }
-  EXPECT_GT(verbs, 10u) << help;
-}
-
 TEST_F(ConfigCommandsTest, RenderGivesTheNamesOfEveryPool) {
   const ProcessOutput names = run_strake({"render", "-f", sample(), "-o", "name", "--os-image", "img"});
   EXPECT_EQ(names.exit.exit_code, 0) << names.stderr_bytes;

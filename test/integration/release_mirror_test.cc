@@ -59,8 +59,8 @@ class ReleaseInRegistry : public testing::Test {
   std::string mirror_repository(const std::string& name) const { return registry_->host() + "/" + name; }
   std::string keyring() const { return release_->keyring().string(); }
 
-  void expect_whole_chain(const ProcessOutput& output, int artifacts) const {
-    EXPECT_EQ(output.exit.exit_code, 0) << output.stdout_bytes << output.stderr_bytes;
+  void expect_whole_chain(const ProcessOutput& output, int artifacts, int code = 0) const {
+    EXPECT_EQ(output.exit.exit_code, code) << output.stdout_bytes << output.stderr_bytes;
     for (const auto& [name, pull_spec] : release_->components()) {
       EXPECT_NE(output.stdout_bytes.find(fmt::format("ok  component       {}  {}: manifest, config, 2 layers", name,
                                                      pull_spec.substr(pull_spec.find("sha256:")))),
@@ -150,18 +150,21 @@ TEST_F(ReleaseInRegistry, IsVerifiedDownToItsBootImages) {
   // What was downloaded is in the cache now.
   expect_whole_chain(strake({"verify", release_->reference(), "--artifacts", "local", "--keyring", keyring()}), 3);
   const ProcessOutput own_word = strake({"verify", release_->reference()});
-  expect_whole_chain(own_word, 0);
+  expect_whole_chain(own_word, 0, 5);
+  const ProcessOutput as_json = strake({"verify", release_->reference(), "-o", "json"});
+  EXPECT_EQ(as_json.exit.exit_code, 5) << as_json.stderr_bytes;
+  EXPECT_NE(as_json.stdout_bytes.find("\"ownKeyringOnly\": true"), std::string::npos) << as_json.stdout_bytes;
   EXPECT_NE(own_word.stderr_bytes.find("keyrings come from the release itself"), std::string::npos);
   for (const char* left : {"sigstore signatures", "content of 3 boot artifacts", "1 cloud images"}) {
     EXPECT_NE(own_word.stdout_bytes.find(left), std::string::npos) << left << "\n" << own_word.stdout_bytes;
   }
-  const ProcessOutput layers = strake_ok({"verify", release_->reference(), "--layers", "os"});
+  const ProcessOutput layers = strake_ok({"verify", release_->reference(), "--layers", "os", "--keyring", keyring()});
   EXPECT_NE(layers.stdout_bytes.find("layers of 3 components"), std::string::npos) << layers.stdout_bytes;
 
   const GpgSigner stranger("them@strake.test");
   ASSERT_TRUE(write_file_atomic(dir_ / "them.asc", stranger.public_key(), 0644).ok());
   const ProcessOutput other = strake({"verify", release_->reference(), "--keyring", (dir_ / "them.asc").string()});
-  EXPECT_EQ(other.exit.exit_code, 1);
+  EXPECT_EQ(other.exit.exit_code, 6);
   EXPECT_NE(other.stderr_bytes.find("the chain breaks: signature"), std::string::npos) << other.stderr_bytes;
 }
 
@@ -243,13 +246,13 @@ TEST_F(ReleaseInRegistry, UnsignedIsNotMirroredUnlessAsked) {
   const std::vector<std::string> base{
       "mirror", release_->reference(), folder, "--keyring", (dir_ / "them.asc").string(), "--artifacts", "metal"};
   const ProcessOutput refused = strake(base);
-  EXPECT_EQ(refused.exit.exit_code, 1);
+  EXPECT_EQ(refused.exit.exit_code, 6);
   EXPECT_NE(refused.stderr_bytes.find("nothing was copied"), std::string::npos) << refused.stderr_bytes;
   EXPECT_FALSE(std::filesystem::exists(folder));
   std::vector<std::string> nevertheless = base;
   nevertheless.push_back("--unsigned");
   strake_ok(nevertheless);
-  EXPECT_EQ(strake({"verify", folder, "--keyring", (dir_ / "them.asc").string()}).exit.exit_code, 1);
+  EXPECT_EQ(strake({"verify", folder, "--keyring", (dir_ / "them.asc").string()}).exit.exit_code, 6);
 }
 
 /// Flips one bit of a file, and puts it back.
@@ -300,7 +303,7 @@ TEST_F(ReleaseInRegistry, OneWrongBitAnywhereIsRefused) {
     const ProcessOutput output = run_verify();
     const std::string empty_config = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     if (entry.path().filename() == empty_config) continue;  // of artifacts: nobody reads the "{}"
-    EXPECT_EQ(output.exit.exit_code, 1) << entry.path() << "\n" << output.stdout_bytes;
+    EXPECT_EQ(output.exit.exit_code, 6) << entry.path() << "\n" << output.stdout_bytes << output.stderr_bytes;
     EXPECT_NE(output.stderr_bytes.find("the chain breaks: "), std::string::npos) << output.stderr_bytes;
     EXPECT_NE(output.stderr_bytes.find(entry.path().filename().string().substr(0, 12)), std::string::npos)
         << entry.path() << "\n"

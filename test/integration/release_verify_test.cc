@@ -47,7 +47,7 @@ class SignedRelease : public testing::Test {
 };
 
 TEST_F(SignedRelease, VerifyFollowsTheSignatureToTheDigest) {
-  EXPECT_EQ(verify().exit.exit_code, 1) << "nothing is signed yet";
+  EXPECT_EQ(verify().exit.exit_code, 6) << "nothing is signed yet";
   sign(digest_);
   const ProcessOutput good = verify();
   EXPECT_EQ(good.exit.exit_code, 0) << good.stderr_bytes;
@@ -60,7 +60,7 @@ TEST_F(SignedRelease, VerifyFollowsTheSignatureToTheDigest) {
 
   sign("sha256:" + std::string(64, 'a'));
   const ProcessOutput other = verify();
-  EXPECT_EQ(other.exit.exit_code, 1);
+  EXPECT_EQ(other.exit.exit_code, 6);
   EXPECT_NE(other.stderr_bytes.find("digest: the signature is for sha256:aaaa"), std::string::npos)
       << other.stderr_bytes;
 }

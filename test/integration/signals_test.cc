@@ -114,10 +114,11 @@ TEST(Signals, WhatCannotWorkIsRefusedAtTheStart) {
   };
   const Case cases[] = {
       {{"controller", "--kubeconfig", (folder / "none").string()}, "none"},
-      {{"up", "--state", (folder / "s").string(), "--log-level", "loud"}, "use debug, info, warning or error"},
-      {{"up", "--state", (folder / "s").string(), "--log-format", "xml"}, "use text or json"},
+      {{"up", "--state", (folder / "s").string(), "--log-level", "loud"},
+       "--log-level loud: expected debug, info, warning, error"},
+      {{"up", "--state", (folder / "s").string(), "--log-format", "xml"}, "--log-format xml: expected text, json"},
       {{"controller", "--metrics-listen", "0.0.0.0:0"}, "without TLS use 127.0.0.1 or ::1"},
-      {{"controller", "--metrics-listen", "nowhere"}, "--metrics-listen nowhere"},
+      {{"controller", "--metrics-listen", "nowhere"}, "--metrics-listen: 'nowhere': the port is missing"},
   };
   for (const Case& test : cases) {
     const ProcessOutput output = run_strake(test.arguments);

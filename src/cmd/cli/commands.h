@@ -1,9 +1,13 @@
 // Every verb of the program; each is defined in the file of its name.
 #pragma once
 
-#include "cmd/cli/cli.h"
+#include "cmd/cli/command.h"
 
 namespace strake::cmd {
+
+/// In the order `strake --help` lists them.
+std::span<const CommandSpec* const> all_commands();
+std::span<const VerbGroup> verb_groups();
 
 extern const CommandSpec kUpCommand;
 extern const CommandSpec kReleaseApplyCommand;
@@ -33,5 +37,8 @@ extern const CommandSpec kIgnitionValidateCommand;
 extern const CommandSpec kIgnitionShowCommand;
 extern const CommandSpec kIgnitionConvertCommand;
 extern const CommandSpec kIgnitionMergeCommand;
+extern const CommandSpec kVersionCommand;
+extern const CommandSpec kCompletionCommand;
+extern const CommandSpec kManCommand;
 
 }  // namespace strake::cmd

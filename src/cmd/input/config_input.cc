@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "api/kinds.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "codec/yaml.h"
 
 namespace strake::cmd {

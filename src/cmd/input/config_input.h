@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/runtime.h"
-#include "cmd/cli/cli.h"
+#include "cmd/cli/command.h"
 #include "kube/kube_api.h"
 #include "machineconfig/render_set.h"
 
@@ -16,7 +16,8 @@ namespace strake::cmd {
 inline constexpr OptionSpec kFilesOption{"f,filename", "PATH",
                                          "MachineConfigs and pools from a directory (its *.yaml, *.yml and *.json), a "
                                          "file, or - for standard input, instead "
-                                         "of a cluster"};
+                                         "of a cluster",
+                                         "", kFileValue};
 
 /// A file, a directory or "-" as objects; which file and line each came from.
 struct ConfigFiles {

@@ -3,13 +3,11 @@
 #include "cmd/input/config_input.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 
 namespace strake::cmd {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 Result<machineconfig::ReleaseImages> images_of_release(const Invocation& invocation, const std::string& reference) {
   STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, reference));
@@ -26,7 +24,8 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
   const std::string& release = invocation.value("release");
   if (!machineconfig::lacks_images(set)) {
     if (!release.empty() || !images.os_image.empty() || !images.extensions_image.empty()) {
-      warn("the input names its OS images (ControllerConfig or OSImageStream); the options for images are not used");
+      invocation.out().warn(
+          "the input names its OS images (ControllerConfig or OSImageStream); the options for images are not used");
     }
     return set;
   }
@@ -38,7 +37,7 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
     images.release_version = published.release_version;
   }
   if (images.os_image.empty()) {
-    warn(
+    invocation.out().warn(
         "no OS image: neither ControllerConfig nor OSImageStream is in the input and --os-image and --release are not "
         "given; osImageURL stays empty, so names differ from a cluster's");
   }
@@ -49,13 +48,13 @@ Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
   const std::string& path = invocation.value("filename");
   if (!path.empty()) {
     STRAKE_TRY(ConfigFiles files, read_config_files(path));
-    for (const std::string& note : files.notes) warn(note);
+    for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
     return std::move(files.set);
   }
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  return read_config_cluster(*api, runtime.call_within(1min, invocation.stop));
+  return read_config_cluster(*api, cluster_call(runtime, invocation));
 }
 
 Result<std::vector<kube::ObjectPtr>> chosen_pools(const machineconfig::ConfigSet& set, const std::string& only) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/cli/cli.h"
+#include "cmd/cli/command.h"
 #include "machineconfig/render_set.h"
 
 namespace strake::cmd {

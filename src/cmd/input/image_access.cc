@@ -1,6 +1,6 @@
 #include "cmd/input/image_access.h"
 
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "codec/yaml.h"
 
 namespace strake::cmd {
@@ -65,8 +65,7 @@ Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invoc
   STRAKE_TRY(oci::MirrorRules rules, mirror_rules(invocation));
   access->registries_ =
       std::make_unique<oci::Registries>(registry_options(invocation), std::move(rules), access->runtime_);
-  const auto arch = invocation.values.find("arch");
-  if (arch != invocation.values.end()) access->platform_.architecture = go_architecture(arch->second);
+  if (invocation.has("arch")) access->platform_.architecture = go_architecture(invocation.value("arch"));
   const std::string& directory = invocation.value("cache");
   if (invocation.is_set("no-cache")) {
     if (!directory.empty()) return error(Code::kInvalidArgument, "--cache and --no-cache exclude each other");

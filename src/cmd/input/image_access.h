@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/runtime.h"
-#include "cmd/cli/cli.h"
+#include "cmd/cli/command.h"
 #include "oci/blob_cache.h"
 #include "oci/image_name.h"
 
@@ -19,21 +19,28 @@ inline constexpr std::string_view kImageArgumentHelp =
 
 inline constexpr OptionSpec kCertificateAuthorityOption{
     "certificate-authority", "FILE",
-    "PEM certificates to trust besides those of this machine and of the certs.d folders"};
+    "PEM certificates to trust besides those of this machine and of the certs.d folders", "", kFileValue};
 
 /// What every verb that reads images takes, besides --arch; join_options() puts them behind its own.
 inline constexpr OptionSpec kImageOptions[] = {
     kCertificateAuthorityOption,
-    {"authfile", "FILE", "registry credentials instead of podman's and docker's files ($REGISTRY_AUTH_FILE too)"},
+    {"authfile", "FILE", "registry credentials instead of podman's and docker's files ($REGISTRY_AUTH_FILE too)", "",
+     kFileValue},
     {"mirror-sets", "FILE",
-     "ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy objects; they count before registries.conf"},
-    {"registries-conf", "FILE", "registries.conf to use instead of the user's or the machine's"},
-    {"cache", "DIR", "where layers and indexes are kept; default: $XDG_CACHE_HOME/strake"},
+     "ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy objects; they count before registries.conf",
+     "", kFileValue},
+    {"registries-conf", "FILE", "registries.conf to use instead of the user's or the machine's", "", kFileValue},
+    {"cache", "DIR", "where layers and indexes are kept; default: $XDG_CACHE_HOME/strake", "", kFolderValue},
     {"no-cache", "", "keep nothing: everything is fetched again, nothing is written"},
 };
 /// For verbs to which the architecture matters.
 inline constexpr OptionSpec kImageArchOption{
     "arch", "NAME", "of an image for several architectures: amd64 (x86_64), arm64, ppc64le, s390x", "amd64"};
+
+inline constexpr ExitMeaning kRegistryUnreachable{kExitUnreachable, "a registry or server does not answer"};
+inline constexpr ExitMeaning kServerOrRegistryUnreachable{kExitUnreachable,
+                                                          "the API server, a registry or a mirror does not answer"};
+inline constexpr ExitMeaning kImageNotGenuine{kExitNotGenuine, "refused: content is not what its digest promises"};
 
 template <std::size_t... Sizes>
 consteval auto join_options(const OptionSpec (&... groups)[Sizes]) {

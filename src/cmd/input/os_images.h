@@ -19,6 +19,9 @@ inline constexpr OptionSpec kOsOptions[] = {
     {"base", "", "of an ostree-native image: only the ostree commit, without the layers built on it"},
 };
 
+inline constexpr ExitMeaning kPathAbsent{kExitBlocked,
+                                         "there is no such path; the message names the folder that exists"};
+
 /// Says of what form the image is when it cannot be opened as one; warns of what the importer would drop.
 Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, const Invocation& invocation,
                                                         std::string_view image);

@@ -1,6 +1,6 @@
 #include "cmd/input/release_input.h"
 
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "release/mirror_folder.h"
 
 namespace strake::cmd {

@@ -15,7 +15,8 @@ inline constexpr std::string_view kReleaseArgumentHelp =
     "layout or an archive; oci:, oci-archive:, docker-archive: and docker:// as skopeo has them";
 
 inline constexpr OptionSpec kKeyringOption{
-    "keyring", "FILE", "OpenPGP public keys, armoured or not; default: the keyrings the release itself names"};
+    "keyring", "FILE", "OpenPGP public keys, armoured or not; default: the keyrings the release itself names", "",
+    kFileValue};
 inline constexpr OptionSpec kSignatureStoreOption{
     "signature-store", "PLACE",
     "where its signatures are: an http, https or file URL, a folder, a ConfigMap or a signature file; default: beside "

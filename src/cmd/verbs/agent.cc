@@ -10,14 +10,15 @@ namespace {
 
 constexpr OptionSpec kAgentOptions[] = {
     {"node", "NAME", "the node this machine is"},
-    {"root", "DIR", "folder that stands for the machine's root; files are written and the OS recorded below it"},
+    {"root", "DIR", "folder that stands for the machine's root; files are written and the OS recorded below it", "",
+     kFolderValue},
     {"role", "ROLE", "role label of the node when it has to be created", "worker"},
     kKubeconfigOption,
     kContextOption};
 
 Result<int> run_agent(const Invocation& invocation) {
   const std::string& node = invocation.value("node");
-  const std::filesystem::path root = invocation.value("root");
+  const std::filesystem::path root = invocation.path("root");
   if (node.empty()) return error(Code::kInvalidArgument, "--node NAME is missing");
   if (root.empty()) return error(Code::kInvalidArgument, "--root DIR is missing; the agent works on a sandbox folder");
   std::error_code failure;
@@ -32,17 +33,21 @@ Result<int> run_agent(const Invocation& invocation) {
   return kExitOk;
 }
 
+constexpr ExitMeaning kAgentExits[] = {{kExitOk, "stopped by a signal"}};
+
 }  // namespace
 
-const CommandSpec kAgentCommand{"agent",
-                                "Run one node's agent on a sandbox folder.",
-                                "Applies the config the Node object asks for: files and units atomically, OS image and "
-                                "kernel arguments through the sandbox OS\n"
-                                "backend, a \"reboot\" where the change needs one; every step is journalled, so it may "
-                                "be killed at any moment and started again.\n\n"
-                                "Exit codes: 0 stopped by a signal, 1 error.",
-                                {},
-                                kAgentOptions,
-                                run_agent};
+const CommandSpec kAgentCommand{
+    "agent",
+    "Run one node's agent on a sandbox folder.",
+    "Applies the config the Node object asks for: files and units atomically, OS image and "
+    "kernel arguments through the sandbox OS backend, a \"reboot\" where the change needs "
+    "one; every step is journalled, so it may be killed at any moment and started again.\n\n"
+    "  strake agent --node worker-0 --root /srv/worker-0",
+    {},
+    kAgentOptions,
+    run_agent,
+    kAgentExits,
+    Lifetime::kDaemon};
 
 }  // namespace strake::cmd

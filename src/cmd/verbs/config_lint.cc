@@ -5,7 +5,8 @@
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "machineconfig/lint.h"
 
 namespace strake::cmd {
@@ -14,26 +15,20 @@ namespace {
 
 using machineconfig::LintFinding;
 
-constexpr OptionSpec kLintOptions[] = {kFilesOption,
-                                       {"ignore", "RULES", "rules to leave out, separated by commas"},
-                                       kOutputOption,
-                                       kKubeconfigOption,
-                                       kContextOption};
+constexpr OptionSpec kLintOptions[] = {
+    kFilesOption,   {"ignore", "RULES", "rules to leave out, separated by commas", "", kListValue},
+    kOutputOption,  kKubeconfigOption,
+    kContextOption, kTimeoutOption};
 
-Result<std::set<std::string, std::less<>>> ignored_rules(const std::string& text) {
+Result<std::set<std::string, std::less<>>> ignored_rules(const std::vector<std::string>& named) {
   const auto known = machineconfig::lint_rules();
-  std::set<std::string, std::less<>> rules;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string rule = text.substr(start, end - start);
+  for (const std::string& rule : named) {
     if (std::ranges::find(known, rule) == known.end()) {
       return error(Code::kInvalidArgument, "--ignore: there is no rule '{}'; there are {}", rule,
                    fmt::join(known, ", "));
     }
-    rules.insert(rule);
-    start = end + 1;
   }
-  return rules;
+  return std::set<std::string, std::less<>>(named.begin(), named.end());
 }
 
 std::string place_of(const ConfigFiles& files, const LintFinding& finding) {
@@ -64,12 +59,12 @@ json::Value lint_json(const ConfigFiles& files, const std::vector<LintFinding>& 
 }
 
 Result<int> run_config_lint(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
-  STRAKE_TRY(const auto ignored, ignored_rules(invocation.value("ignore")));
+  const bool as_json = wants_json(invocation);
+  STRAKE_TRY(const auto ignored, ignored_rules(invocation.list("ignore")));
   ConfigFiles files;
   if (const std::string& path = invocation.value("filename"); !path.empty()) {
     STRAKE_TRY(files, read_config_files(path));
-    for (const std::string& note : files.notes) warn(note);
+    for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
   } else {
     STRAKE_TRY(files.set, read_config_set(invocation));
@@ -77,13 +72,19 @@ Result<int> run_config_lint(const Invocation& invocation) {
   std::vector<LintFinding> findings = machineconfig::lint_configs(files.set);
   std::erase_if(findings, [&](const LintFinding& finding) { return ignored.contains(finding.rule); });
   if (as_json) {
-    print(json::write_pretty(lint_json(files, findings)));
+    invocation.out().document(json::write_pretty(lint_json(files, findings)));
   } else {
-    for (const LintFinding& finding : findings) print(lint_line(files, finding));
-    if (findings.empty()) print(fmt::format("{} MachineConfigs, nothing to say\n", files.set.configs.size()));
+    for (const LintFinding& finding : findings) invocation.out().text(lint_line(files, finding));
+    if (findings.empty())
+      invocation.out().text(fmt::format("{} MachineConfigs, nothing to say\n", files.set.configs.size()));
   }
   return findings.empty() ? kExitOk : kExitDiffers;
 }
+
+constexpr ExitMeaning kConfigLintExits[] = {{kExitOk, "nothing found"},
+                                            {kExitError, "the input could not be read"},
+                                            {kExitDiffers, "findings"},
+                                            kServerUnreachable};
 
 }  // namespace
 
@@ -101,10 +102,10 @@ const CommandSpec kConfigLintCommand{
     "  repeated-item  a kernel argument or extension that is set twice\n"
     "  image-by-tag   an OS image named by tag\n"
     "  large          near the size that API servers take\n\n"
-    "  strake config lint -f manifests/ --ignore no-pool\n\n"
-    "Exit codes: 0 nothing found, 1 the input could not be read, 2 findings.",
+    "  strake config lint -f manifests/ --ignore no-pool",
     {},
     kLintOptions,
-    run_config_lint};
+    run_config_lint,
+    kConfigLintExits};
 
 }  // namespace strake::cmd

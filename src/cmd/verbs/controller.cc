@@ -1,7 +1,5 @@
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/random.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
@@ -18,7 +16,8 @@ constexpr OptionSpec kControllerOptions[] = {kKubeconfigOption, kContextOption, 
 
 std::string process_identity() {
   char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') std::snprintf(host, sizeof host, "unknown-host");
+  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0')
+    return "unknown-host_" + SystemRandom().name_suffix(8);
   return fmt::format("{}_{}", host, SystemRandom().name_suffix(8));
 }
 
@@ -34,28 +33,28 @@ Result<int> run_controller(const Invocation& invocation) {
   return kExitOk;
 }
 
+constexpr ExitMeaning kControllerExits[] = {{kExitOk, "stopped by a signal"}};
+
 }  // namespace
 
 const CommandSpec kControllerCommand{
     "controller",
     "Run the render and rollout controllers against a cluster.",
     "Renders MachineConfigs for every pool and moves nodes to them within maxUnavailable. Of several such processes "
-    "one "
-    "acts,\n"
-    "by holding the Lease strake-system/strake-controller; the others wait to take over. `strake up` runs the same "
-    "controllers inside\n"
-    "its own process and holds the same lease.\n\n"
+    "one acts, by holding the Lease strake-system/strake-controller; the others wait to take over. `strake up` runs "
+    "the same controllers inside its own process and holds the same lease.\n\n"
     "Beside a Machine Config Operator (its ClusterOperator exists or it holds a lease) both capabilities only observe: "
-    "nothing is\n"
-    "written, and each pool gets a line saying whether Strake's render agrees with the operator's. spec.modes of "
-    "StrakeConfig/cluster\n"
-    "(render, rollout: observe, assist or own) says otherwise, and is followed while this runs.\n\n"
+    "nothing is written, and each pool gets a line saying whether Strake's render agrees with the operator's. "
+    "spec.modes of StrakeConfig/cluster (render, rollout: observe, assist or own) says otherwise, and is followed "
+    "while this runs.\n\n"
     "What goes wrong is said in the log on stderr, with what to do, and in /metrics (docs/metrics.md). A server that "
     "is "
-    "away or\nrefuses is waited for.\n\n"
-    "Exit codes: 0 stopped by a signal, 1 error.",
+    "away or refuses is waited for.\n\n"
+    "  strake controller --kubeconfig admin.kubeconfig",
     {},
     kControllerOptions,
-    run_controller};
+    run_controller,
+    kControllerExits,
+    Lifetime::kDaemon};
 
 }  // namespace strake::cmd

@@ -5,18 +5,24 @@
 
 #include "base/log.h"
 #include "base/runtime.h"
-#include "cmd/cli/cli.h"
+#include "cmd/cli/command.h"
 #include "controlplane/metrics_server.h"
 #include "controlplane/signals.h"
 
 namespace strake::cmd {
 
-inline constexpr OptionSpec kLogFormatOption{"log-format", "FORMAT", "log lines on stderr as text or json", "text"};
-inline constexpr OptionSpec kLogLevelOption{"log-level", "LEVEL",
-                                            "log from this level on: debug, info, warning or error", "info"};
+// In the order of log::Format and log::Level.
+inline constexpr std::string_view kLogFormatWords[] = {"text", "json"};
+inline constexpr std::string_view kLogLevelWords[] = {"debug", "info", "warning", "error"};
+
+inline constexpr OptionSpec kLogFormatOption{"log-format", "FORMAT", "log lines on stderr as text or json", "text",
+                                             one_of(kLogFormatWords)};
+inline constexpr OptionSpec kLogLevelOption{
+    "log-level", "LEVEL", "log from this level on: debug, info, warning or error", "info", one_of(kLogLevelWords)};
 inline constexpr OptionSpec kMetricsListenOption{
     "metrics-listen", "ADDR:PORT",
-    "serve /metrics, /healthz and /readyz here, without TLS: a loopback address such as 127.0.0.1:9100 (default: off)"};
+    "serve /metrics, /healthz and /readyz here, without TLS: a loopback address such as 127.0.0.1:9100 (default: off)",
+    "", kEndpointValue};
 
 class Daemon {
  public:

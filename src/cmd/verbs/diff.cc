@@ -10,7 +10,8 @@
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/image_access.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "machineconfig/provenance.h"
 #include "machineconfig/spec_diff.h"
 
@@ -18,23 +19,26 @@ namespace strake::cmd {
 
 namespace {
 
-using namespace std::chrono_literals;
 using machineconfig::ConfigSet;
 
 constexpr ArgumentSpec kDiffArguments[] = {
-    {"A", "before: a file or directory of MachineConfigs, or the name of a rendered config in the cluster", false},
-    {"B", "after: likewise", false}};
+    {"A", "before: a file or directory of MachineConfigs, or the name of a rendered config in the cluster", false,
+     false, kFileValue},
+    {"B", "after: likewise", false, false, kFileValue}};
 constexpr OptionSpec kDiffOwnOptions[] = {
-    {"with", "PATH", "after: A (or the cluster, without A) with these MachineConfigs added or replaced"},
+    {"with", "PATH", "after: A (or the cluster, without A) with these MachineConfigs added or replaced", "",
+     kFileValue},
     {"pool", "NAME", "only this pool"},
-    {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's"},
+    {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's", "",
+     kFileValue},
     {"show-secrets", "", "show passwords, keys and pull secrets too"},
     kOutputOption,
     kOsImageOption,
     kExtensionsImageOption,
     kReleaseOption,
     kKubeconfigOption,
-    kContextOption};
+    kContextOption,
+    kTimeoutOption};
 constexpr auto kDiffOptions = join_options(kDiffOwnOptions, kImageOptions);
 
 /// One side of the comparison: either a config that is taken as it stands, or a set that is rendered for each pool.
@@ -63,7 +67,7 @@ class DiffInput {
 
   Result<Side> read(const std::string& operand) {
     std::error_code failure;
-    if (operand == "-" || std::filesystem::exists(operand, failure)) return read_files(operand);
+    if (operand == kStandardInputPath || std::filesystem::exists(operand, failure)) return read_files(operand);
     if (operand.find('/') != std::string::npos || !operand.starts_with(api::kRenderedPrefix)) {
       return error(Code::kNotFound,
                    "{}: there is no such file or directory, and it is not the name of a rendered config", operand);
@@ -87,7 +91,7 @@ class DiffInput {
  private:
   Result<Side> read_files(const std::string& path) {
     STRAKE_TRY(ConfigFiles files, read_config_files(path));
-    for (const std::string& note : files.notes) warn(note);
+    for (const std::string& note : files.notes) invocation_.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
     Side side;
     if (files.set.configs.size() == 1 && files.set.pools.empty()) {
@@ -114,7 +118,7 @@ class DiffInput {
     return found.error();
   }
 
-  kube::Call call() { return runtime_.call_within(1min, invocation_.stop); }
+  kube::Call call() { return cluster_call(runtime_, invocation_); }
 
   const Invocation& invocation_;
   runtime::ThreadRuntime runtime_;
@@ -171,7 +175,8 @@ Result<std::vector<Comparison>> compare_with_single(const Side& before, const Si
   return comparisons;
 }
 
-Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only) {
+Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only,
+                                             Output& out) {
   const auto old_pools = machineconfig::pools_of(before), new_pools = machineconfig::pools_of(after);
   std::set<std::string> names;
   for (const auto& pools : {old_pools, new_pools}) {
@@ -185,7 +190,7 @@ Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const Conf
     if (!only.empty() && name != only) continue;
     const kube::ObjectPtr old_pool = find_pool(old_pools, name), new_pool = find_pool(new_pools, name);
     if (!old_pool || !new_pool) {
-      warn(fmt::format("pool {} is only {}; it is left out", name, old_pool ? "before" : "after"));
+      out.warn(fmt::format("pool {} is only {}; it is left out", name, old_pool ? "before" : "after"));
       continue;
     }
     Comparison comparison;
@@ -198,14 +203,14 @@ Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const Conf
   return comparisons;
 }
 
-Result<std::vector<Comparison>> compare(const Side& before, const Side& after, const std::string& only) {
+Result<std::vector<Comparison>> compare(const Side& before, const Side& after, const std::string& only, Output& out) {
   if (before.single && after.single) {
     std::vector<Comparison> comparisons;
     comparisons.push_back({"", as_it_stands(*before.single), as_it_stands(*after.single)});
     return comparisons;
   }
   if (before.single || after.single) return compare_with_single(before, after, only);
-  return compare_sets(before.set, after.set, only);
+  return compare_sets(before.set, after.set, only, out);
 }
 
 /// A cluster of one machine has nowhere to move pods to.
@@ -302,10 +307,10 @@ Result<Sides> read_sides(const Invocation& invocation) {
 }
 
 Result<int> run_diff(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const Sides sides, read_sides(invocation));
   STRAKE_TRY(const auto context, disruption_context(invocation.value("policy"), sides.before, sides.after));
-  STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, invocation.value("pool")));
+  STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, invocation.value("pool"), invocation.out()));
   bool differs = false;
   json::Array results;
   for (const Comparison& comparison : comparisons) {
@@ -318,16 +323,22 @@ Result<int> run_diff(const Invocation& invocation) {
       if (!comparison.pool.empty()) result.get_object()["pool"] = comparison.pool;
       results.push_back(std::move(result));
     } else {
-      if (comparisons.size() > 1) print(fmt::format("{}== pool {}\n", results.empty() ? "" : "\n", comparison.pool));
-      print(machineconfig::to_text(diff));
+      if (comparisons.size() > 1) {
+        invocation.out().text(fmt::format("{}== pool {}\n", results.empty() ? "" : "\n", comparison.pool));
+      }
+      invocation.out().text(machineconfig::to_text(diff));
       results.emplace_back(nullptr);
     }
   }
   if (as_json) {
-    print(json::write_pretty(results.size() == 1 ? results.front() : json::Object{{"pools", std::move(results)}}));
+    invocation.out().document(
+        json::write_pretty(results.size() == 1 ? results.front() : json::Object{{"pools", std::move(results)}}));
   }
   return differs ? kExitDiffers : kExitOk;
 }
+
+constexpr ExitMeaning kDiffExits[] = {
+    {kExitOk, "the same"}, {kExitDiffers, "they differ"}, kServerOrRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 
@@ -335,21 +346,18 @@ const CommandSpec kDiffCommand{
     "diff",
     "Show what changes between two configurations, who changed it, and what it costs a node.",
     "A and B are rendered configs or sets of MachineConfigs. A file with a single MachineConfig and no pool is "
-    "compared "
-    "as it stands;\n"
-    "anything else is rendered first, and each pool is compared. First comes the cost (none, reload, restart, drain, "
-    "reboot, or reinstall\n"
-    "when running nodes cannot follow) with the actions nodes will take, then every change: contents decoded, the "
-    "MachineConfigs it comes\n"
-    "from, and why it costs what it costs. Secrets are hidden.\n\n"
+    "compared as it stands; anything else is rendered first, and each pool is compared. First comes the cost (none, "
+    "reload, restart, drain, reboot, or reinstall when running nodes cannot follow) with the actions nodes will take, "
+    "then every change: contents decoded, the MachineConfigs it comes from, and why it costs what it costs. Secrets "
+    "are hidden.\n\n"
     "  strake diff --with 99-chrony.yaml                      what if I add this to the cluster?\n"
     "  strake diff rendered-worker-1a2b... rendered-worker-3c4d...\n"
     "  strake diff main/ branch/ -o json                      for CI\n\n"
     "-o json: reconcilable, reason, changedFiles, changedUnits, actions, drain, class and changes; for several pools a "
-    "list `pools` of these.\n\n"
-    "Exit codes: 0 the same, 1 error, 2 they differ.",
+    "list `pools` of these.",
     kDiffArguments,
     kDiffOptions,
-    run_diff};
+    run_diff,
+    kDiffExits};
 
 }  // namespace strake::cmd

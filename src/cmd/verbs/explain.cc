@@ -4,7 +4,8 @@
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "machineconfig/provenance.h"
 
 namespace strake::cmd {
@@ -17,7 +18,8 @@ using machineconfig::Subject;
 constexpr ArgumentSpec kExplainArguments[] = {
     {"POOL", "the pool whose rendered config is asked about"},
     {"WHAT", "a path, a unit, a drop-in (a.service/10-x.conf), a kernel argument, an extension, a user, or a field"}};
-constexpr OptionSpec kExplainOptions[] = {kFilesOption, kOutputOption, kKubeconfigOption, kContextOption};
+constexpr OptionSpec kExplainOptions[] = {kFilesOption, kOutputOption, kKubeconfigOption, kContextOption,
+                                          kTimeoutOption};
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
@@ -67,7 +69,7 @@ json::Value explain_json(const std::string& pool, const machineconfig::Provenanc
 }
 
 Result<int> run_explain(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const machineconfig::ConfigSet set, read_config_set(invocation));
   STRAKE_TRY(const auto pools, chosen_pools(set, invocation.value("POOL")));
   STRAKE_TRY_CONTEXT(const machineconfig::Provenance provenance,
@@ -76,15 +78,19 @@ Result<int> run_explain(const Invocation& invocation) {
   const std::vector<Subject> subjects = provenance.lookup(invocation.value("WHAT"));
   if (subjects.empty()) {
     // Not a failure of ours: the answer is that nothing of this pool's configuration speaks of it.
-    return Error(Code::kNotFound,
-                 fmt::format("no MachineConfig of pool {} speaks of '{}': if a node has it, it comes with the OS image",
-                             invocation.value("POOL"), invocation.value("WHAT")))
-        .with_reason("Blocked");
+    return with_verdict(
+        error(Code::kNotFound,
+              "no MachineConfig of pool {} speaks of '{}': if a node has it, it comes with the OS image",
+              invocation.value("POOL"), invocation.value("WHAT")),
+        Verdict::kBlocked);
   }
-  print(as_json ? json::write_pretty(explain_json(invocation.value("POOL"), provenance, subjects))
-                : explain_text(provenance, subjects));
+  as_json ? invocation.out().document(json::write_pretty(explain_json(invocation.value("POOL"), provenance, subjects)))
+          : invocation.out().text(explain_text(provenance, subjects));
   return kExitOk;
 }
+
+constexpr ExitMeaning kExplainExits[] = {
+    {kExitOk, "explained"}, {kExitBlocked, "no MachineConfig of the pool speaks of it"}, kServerUnreachable};
 
 }  // namespace
 
@@ -92,14 +98,13 @@ const CommandSpec kExplainCommand{
     "explain",
     "Say which MachineConfig a file, unit, kernel argument or setting of a pool comes from.",
     "Every MachineConfig that speaks of it, in merge order; * marks those in effect. Files and units are merged member "
-    "by member,\n"
-    "so the mode of a file can come from one MachineConfig and its contents from another.\n\n"
+    "by member, so the mode of a file can come from one MachineConfig and its contents from another.\n\n"
     "  strake explain worker /etc/chrony.conf\n"
     "  strake explain infra kubelet.service -f manifests/\n"
-    "  strake explain worker nosmt\n\n"
-    "Exit codes: 0 explained, 1 error, 3 no MachineConfig of the pool speaks of it.",
+    "  strake explain worker nosmt",
     kExplainArguments,
     kExplainOptions,
-    run_explain};
+    run_explain,
+    kExplainExits};
 
 }  // namespace strake::cmd

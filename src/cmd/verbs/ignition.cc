@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdio>
 
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "ignition/config.h"
 
 namespace strake::cmd {
@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
 
 constexpr ArgumentSpec kConfigFiles[] = {
-    {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true}};
+    {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true, kFileValue}};
 constexpr ArgumentSpec kConfigFile[] = {
-    {"FILE", "an Ignition config: JSON, gzipped JSON or that in base64; - is standard input"}};
+    {"FILE", "an Ignition config: JSON, gzipped JSON or that in base64; - is standard input", true, false, kFileValue}};
 constexpr OptionSpec kValidateOptions[] = {kOutputOption, {"strict", "", "warnings count as errors"}};
 constexpr OptionSpec kShowOptions[] = {kOutputOption};
 constexpr OptionSpec kConvertOptions[] = {
@@ -30,7 +30,7 @@ Result<std::string> read_config(const std::string& file) {
 std::string finding_line(std::string_view file, const ignition::Finding& finding) {
   const std::string place =
       finding.position ? fmt::format(":{}:{}", finding.position->line, finding.position->column) : "";
-  return fmt::format("{}{}: {}: {}\n", shown_path(file), place, ignition::to_string(finding.severity),
+  return fmt::format("{}{}: {}: {}", shown_path(file), place, ignition::to_string(finding.severity),
                      finding.to_string());
 }
 
@@ -46,18 +46,18 @@ json::Value finding_json(const ignition::Finding& finding) {
 }
 
 /// The config of a file; its findings go to stderr when they are errors.
-Result<ignition::Checked> read_valid_config(const std::string& file) {
+Result<ignition::Checked> read_valid_config(const Invocation& invocation, const std::string& file) {
   STRAKE_TRY(const std::string text, read_config(file));
   ignition::Checked checked = ignition::check_text(text);
   if (!checked.report.is_fatal()) return checked;
   for (const ignition::Finding& finding : checked.report.findings) {
-    std::fputs(finding_line(file, finding).c_str(), stderr);
+    invocation.out().progress(finding_line(file, finding));
   }
   return error(Code::kInvalidArgument, "{} is not a valid Ignition config", shown_path(file));
 }
 
 Result<int> run_ignition_validate(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   bool all_fine = true;
   json::Array results;
   for (const std::string& file : invocation.list("FILE")) {
@@ -71,13 +71,14 @@ Result<int> run_ignition_validate(const Invocation& invocation) {
       if (as_json) {
         list.push_back(finding_json(finding));
       } else {
-        print(finding_line(file, finding));
+        invocation.out().text(finding_line(file, finding) + "\n");
       }
     }
     results.push_back(json::Object{{"file", file}, {"valid", fine}, {"findings", std::move(list)}});
-    if (fine && !as_json) print(fmt::format("{}: valid, spec {}\n", shown_path(file), to_string(checked.version)));
+    if (fine && !as_json)
+      invocation.out().text(fmt::format("{}: valid, spec {}\n", shown_path(file), to_string(checked.version)));
   }
-  if (as_json) print(json::write_pretty(results));
+  if (as_json) invocation.out().document(json::write_pretty(results));
   return all_fine ? kExitOk : kExitError;
 }
 
@@ -93,44 +94,45 @@ std::string describe_unit(const json::Value& unit) {
 }
 
 /// Where the rest of the config comes from: what a stub is about.
-void print_references(const json::Value& config) {
+void print_references(const json::Value& config, Output& out) {
   for (const std::string_view list : {"append", "merge"}) {
     const json::Value* references = json::find(config, {"ignition", "config", list});
     if (references == nullptr) continue;
     for (const json::Value& reference : references->get_array()) {
-      print(fmt::format("{:5} {}\n", list, json::find_string(reference, {"source"}).value_or("")));
+      out.text(fmt::format("{:5} {}\n", list, json::find_string(reference, {"source"}).value_or("")));
     }
   }
   if (const auto replace = json::find_string(config, {"ignition", "config", "replace", "source"}); replace) {
-    print(fmt::format("replace {}\n", *replace));
+    out.text(fmt::format("replace {}\n", *replace));
   }
 }
 
 Result<int> run_ignition_show(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   const std::string& file = invocation.value("FILE");
-  STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+  STRAKE_TRY(ignition::Checked checked, read_valid_config(invocation, file));
   ignition::normalise(checked.config);
   if (as_json) {
-    print(json::write_pretty(checked.config));
+    invocation.out().document(json::write_pretty(checked.config));
     return kExitOk;
   }
-  print(fmt::format("spec  {}\n", to_string(checked.version)));
-  print_references(checked.config);
+  Output& out = invocation.out();
+  out.text(fmt::format("spec  {}\n", to_string(checked.version)));
+  print_references(checked.config, out);
   for (const auto& [section, value] : checked.config.get_object()) {
     if (section == "ignition") continue;
     for (const auto& [list, items] : value.get_object()) {
       if (items.is_array())
-        print(fmt::format("has   {}.{}: {}\n", std::string_view(section), std::string_view(list),
-                          items.get_array().size()));
+        out.text(fmt::format("has   {}.{}: {}\n", std::string_view(section), std::string_view(list),
+                             items.get_array().size()));
     }
   }
   // A stub's files may have to be fetched; then only their number is known.
   if (const auto files = ignition::files_of(checked.config); files.ok()) {
-    for (const ignition::FileEntry& entry : *files) print(describe_file(entry));
+    for (const ignition::FileEntry& entry : *files) out.text(describe_file(entry));
   }
   if (const json::Value* units = json::find(checked.config, {"systemd", "units"}); units != nullptr) {
-    for (const json::Value& unit : units->get_array()) print(describe_unit(unit));
+    for (const json::Value& unit : units->get_array()) out.text(describe_unit(unit));
   }
   return kExitOk;
 }
@@ -141,22 +143,31 @@ Result<int> run_ignition_convert(const Invocation& invocation) {
   const std::string full = std::ranges::count(wanted, '.') == 1 ? wanted + ".0" : wanted;
   STRAKE_TRY_CONTEXT(const ignition::SpecVersion to, ignition::parse_spec_version(full), "--to '{}'", wanted);
   const std::string& file = invocation.value("FILE");
-  STRAKE_TRY(const ignition::Checked checked, read_valid_config(file));
+  STRAKE_TRY(const ignition::Checked checked, read_valid_config(invocation, file));
   STRAKE_TRY_CONTEXT(const json::Value converted, ignition::convert(checked.config, to), "{}", shown_path(file));
-  print(json::write_pretty(converted));
+  invocation.out().document(json::write_pretty(converted));
   return kExitOk;
 }
 
 Result<int> run_ignition_merge(const Invocation& invocation) {
   json::Value merged = ignition::empty_config();
   for (const std::string& file : invocation.list("FILE")) {
-    STRAKE_TRY(ignition::Checked checked, read_valid_config(file));
+    STRAKE_TRY(ignition::Checked checked, read_valid_config(invocation, file));
     STRAKE_TRY_CONTEXT(const json::Value config, ignition::parse(checked.config), "{}", shown_path(file));
     merged = ignition::merge(merged, config);
   }
-  print(json::write_pretty(merged));
+  invocation.out().document(json::write_pretty(merged));
   return kExitOk;
 }
+
+constexpr ExitMeaning kIgnitionValidateExits[] = {{kExitOk, "all valid"},
+                                                  {kExitError, "an error was found or a file could not be read"}};
+constexpr ExitMeaning kIgnitionShowExits[] = {{kExitOk, "shown"},
+                                              {kExitError, "the config is not valid or could not be read"}};
+constexpr ExitMeaning kIgnitionConvertExits[] = {
+    {kExitOk, "converted"}, {kExitError, "refused, or the config is not valid or could not be read"}};
+constexpr ExitMeaning kIgnitionMergeExits[] = {{kExitOk, "merged"},
+                                               {kExitError, "a config is not valid or could not be read"}};
 
 }  // namespace
 
@@ -164,58 +175,51 @@ const CommandSpec kIgnitionValidateCommand{
     "ignition validate",
     "Check Ignition configs, spec 2.0 to 2.2 and 3.0 to 3.5, as Ignition itself checks them.",
     "Each finding is one line: FILE:LINE:COLUMN: error|warning: MEMBER: what is wrong. A machine refuses to boot with "
-    "a "
-    "config that has an error;\n"
-    "a warning is something Ignition ignores, such as a misspelt member.\n\n"
+    "a config that has an error; a warning is something Ignition ignores, such as a misspelt member.\n\n"
     "  strake ignition validate worker.ign\n"
-    "  kubectl get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d | strake ignition validate -\n\n"
-    "Exit codes: 0 all valid, 1 an error was found or a file could not be read.",
+    "  kubectl get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d |\n"
+    "      strake ignition validate -",
     kConfigFiles,
     kValidateOptions,
-    run_ignition_validate};
+    run_ignition_validate,
+    kIgnitionValidateExits};
 
 const CommandSpec kIgnitionShowCommand{
     "ignition show",
     "Show what an Ignition config contains.",
-    "Text: the spec version, the configs it merges, how many entries each section has, files with mode and "
-    "size, units. -o json: the config with "
-    "only the members of its\n"
-    "spec, without nulls and empty lists.\n\n"
-    "Exit codes: 0 shown, 1 the config is not valid or could not be read.",
+    "Text: the spec version, the configs it merges, how many entries each section has, files with mode and size, "
+    "units. -o json: the config with only the members of its spec, without nulls and empty lists.\n\n"
+    "  strake ignition show worker.ign",
     kConfigFile,
     kShowOptions,
-    run_ignition_show};
+    run_ignition_show,
+    kIgnitionShowExits};
 
 const CommandSpec kIgnitionConvertCommand{
     "ignition convert",
     "Write an Ignition config in another spec version.",
     "Reads spec 2.0 to 2.2 and 3.0 to 3.5, stubs and full configs; writes 2.2 and 3.1 to 3.5. A config that uses "
-    "something the target cannot\n"
-    "express is refused, and every such member is named; nothing is dropped silently, and entries stay in order. From "
-    "spec 2 to 3,\n"
-    "config.append becomes config.merge, and files, units and keys that spec 2 let repeat are refused, except the same "
-    "key twice.\n"
-    "A machine boots with the lowest spec its boot image knows: 3.1 is right for a stub.\n\n"
-    "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign\n\n"
-    "Exit codes: 0 converted, 1 refused, or the config is not valid or could not be read.",
+    "something the target cannot express is refused, and every such member is named; nothing is dropped silently, and "
+    "entries stay in order. From spec 2 to 3, config.append becomes config.merge, and files, units and keys that spec "
+    "2 let repeat are refused, except the same key twice. A machine boots with the lowest spec its boot image knows: "
+    "3.1 is right for a stub.\n\n"
+    "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign",
     kConfigFile,
     kConvertOptions,
-    run_ignition_convert};
+    run_ignition_convert,
+    kIgnitionConvertExits};
 
 const CommandSpec kIgnitionMergeCommand{
     "ignition merge",
     "Merge Ignition configs, later ones over earlier ones.",
-    "Follows the rules of the specification: files by path, units and drop-ins by "
-    "name, users and groups by name, disks by "
-    "device; a member that a\n"
-    "later config does not set stays. The configs may have different specs; the result is printed, in spec 3.5.0. A "
-    "config of spec 2 is raised as the\n"
-    "Machine Config Operator raises it: of repeated files and units the last "
-    "counts, in reverse order.\n\n"
-    "  strake ignition merge base.ign site.ign > node.ign\n\n"
-    "Exit codes: 0 merged, 1 a config is not valid or could not be read.",
+    "Follows the rules of the specification: files by path, units and drop-ins by name, users and groups by name, "
+    "disks by device; a member that a later config does not set stays. The configs may have different specs; the "
+    "result is printed, in spec 3.5.0. A config of spec 2 is raised as the Machine Config Operator raises it: of "
+    "repeated files and units the last counts, in reverse order.\n\n"
+    "  strake ignition merge base.ign site.ign > node.ign",
     kConfigFiles,
     {},
-    run_ignition_merge};
+    run_ignition_merge,
+    kIgnitionMergeExits};
 
 }  // namespace strake::cmd

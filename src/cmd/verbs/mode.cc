@@ -6,7 +6,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/connection.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "cmd/output/plan_text.h"
 #include "controlplane/cluster_modes.h"
 #include "kube/patch.h"
@@ -16,16 +17,18 @@ namespace strake::cmd {
 
 namespace {
 
-using namespace std::chrono_literals;
 using controlplane::ClusterModes;
 using controlplane::kRenderCapability;
 using controlplane::kRolloutCapability;
 
-constexpr OptionSpec kModeShowOptions[] = {kOutputOption, kKubeconfigOption, kContextOption};
+constexpr OptionSpec kModeShowOptions[] = {kOutputOption, kKubeconfigOption, kContextOption, kTimeoutOption};
 constexpr OptionSpec kModeSetOptions[] = {
-    {"dry-run", "", "only say what would change"}, kKubeconfigOption, kContextOption};
-constexpr ArgumentSpec kModeSetArguments[] = {{"CAPABILITY", "render or rollout"},
-                                              {"MODE", "observe, assist, own, or default for the cluster's default"}};
+    {"dry-run", "", "only say what would change"}, kKubeconfigOption, kContextOption, kTimeoutOption};
+constexpr std::string_view kCapabilityWords[] = {controlplane::kRenderCapability, controlplane::kRolloutCapability};
+constexpr std::string_view kModeWords[] = {"observe", "assist", "own", "default"};
+constexpr ArgumentSpec kModeSetArguments[] = {
+    {"CAPABILITY", "render or rollout", true, false, one_of(kCapabilityWords)},
+    {"MODE", "observe, assist, own, or default for the cluster's default", true, false, one_of(kModeWords)}};
 constexpr std::string_view kDefaultMode = "default";
 
 struct CapabilityModes {
@@ -62,10 +65,10 @@ std::string_view why_default(const ModeSources& sources) {
 }
 
 Result<int> run_mode_show(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  const kube::Call call = runtime.call_within(1min, invocation.stop);
+  const kube::Call call = cluster_call(runtime, invocation);
   STRAKE_TRY(const ModeSources sources, read_mode_sources(runtime, *api, call));
   const kube::Object* config = sources.config ? &*sources.config : nullptr;
   STRAKE_TRY(const ClusterModes modes, controlplane::decide_modes(config, sources.beside_other_manager));
@@ -80,36 +83,36 @@ Result<int> run_mode_show(const Invocation& invocation) {
     if (as_json) {
       result[capability.name] = json::Object{{"mode", mode}, {"set", is_set}};
     } else {
-      print(fmt::format("{:<8} {:<8} {}\n", capability.name, mode,
-                        is_set ? "set in StrakeConfig cluster" : why_default(sources)));
+      invocation.out().text(fmt::format("{:<8} {:<8} {}\n", capability.name, mode,
+                                        is_set ? "set in StrakeConfig cluster" : why_default(sources)));
     }
   }
-  if (as_json) print(json::write_pretty(result));
+  if (as_json) invocation.out().document(json::write_pretty(result));
   return kExitOk;
 }
 
 /// What owning the render means for each pool: where both agree, nothing changes at all.
-Status print_render_change(kube::KubeApi& api, const kube::Call& call) {
+Status print_render_change(kube::KubeApi& api, const kube::Call& call, Output& out) {
   STRAKE_TRY(const machineconfig::ConfigSet set, read_config_cluster(api, call));
   for (const kube::ObjectPtr& pool : set.pools) {
     const std::string target = api::MachineConfigPoolView(pool->json()).target();
     const auto plan = machineconfig::render_pool(machineconfig::render_input(set, pool));
     if (!plan.ok()) {
-      print(fmt::format("  pool {}: stays at {}; Strake refuses to render it: {}\n", pool->name(), target,
-                        plan.error().to_string()));
+      out.text(fmt::format("  pool {}: stays at {}; Strake refuses to render it: {}\n", pool->name(), target,
+                           plan.error().to_string()));
     } else if (plan->rendered.name() == target) {
-      print(fmt::format("  pool {}: stays at {}; both agree\n", pool->name(), target));
+      out.text(fmt::format("  pool {}: stays at {}; both agree\n", pool->name(), target));
     } else {
-      print(fmt::format("  pool {}: from {} to {}\n", pool->name(), target.empty() ? "nothing" : target,
-                        plan->rendered.name()));
+      out.text(fmt::format("  pool {}: from {} to {}\n", pool->name(), target.empty() ? "nothing" : target,
+                           plan->rendered.name()));
     }
   }
   return {};
 }
 
-Status print_rollout_change(kube::KubeApi& api, const kube::Call& call) {
+Status print_rollout_change(kube::KubeApi& api, const kube::Call& call, Output& out) {
   STRAKE_TRY(const auto plan, rollout::read_cluster_plan(api, call));
-  print(render_plan(plan));
+  out.text(render_plan(plan));
   return {};
 }
 
@@ -141,47 +144,51 @@ Result<int> run_mode_set(const Invocation& invocation) {
   }
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  const kube::Call call = runtime.call_within(1min, invocation.stop);
+  const kube::Call call = cluster_call(runtime, invocation);
   STRAKE_TRY(const ModeSources sources, read_mode_sources(runtime, *api, call));
   STRAKE_TRY(const ClusterModes before,
              controlplane::decide_modes(sources.config ? &*sources.config : nullptr, sources.beside_other_manager));
   const api::Mode fallback = sources.beside_other_manager ? api::Mode::kObserve : api::Mode::kOwn;
   const api::Mode from = before.*(capability->mode), to = wished.value_or(fallback);
-  print(fmt::format("{}: {} -> {}\n", name, api::to_string(from), api::to_string(to)));
+  invocation.out().text(fmt::format("{}: {} -> {}\n", name, api::to_string(from), api::to_string(to)));
   if (from != to && to == api::Mode::kOwn) {
     if (sources.beside_other_manager) {
-      warn("a Machine Config Operator runs here; stop it first, or the two will write over each other");
+      invocation.out().warn(
+          "a Machine Config Operator runs here; stop it first, or the two will write over each other");
     }
-    STRAKE_CHECK_OK(name == kRenderCapability ? print_render_change(*api, call) : print_rollout_change(*api, call));
+    STRAKE_CHECK_OK(name == kRenderCapability ? print_render_change(*api, call, invocation.out())
+                                              : print_rollout_change(*api, call, invocation.out()));
   }
   if (invocation.is_set("dry-run")) return kExitOk;
   STRAKE_CHECK_OK(write_mode(*api, sources, name, wished, call));
   return kExitOk;
 }
 
+constexpr ExitMeaning kModeShowExits[] = {{kExitOk, "shown"}, kServerUnreachable};
+constexpr ExitMeaning kModeSetExits[] = {{kExitOk, "set"}, kServerUnreachable};
+
 }  // namespace
 
-const CommandSpec kModeShowCommand{"mode show",
-                                   "Show how far Strake may act in this cluster, for each capability.",
-                                   "observe: not one write, only reports. assist: only what the platform leaves "
-                                   "undone. own: all of it. Where nothing is "
-                                   "set,\n"
-                                   "the default is observe beside a Machine Config Operator and own without one.\n\n"
-                                   "Exit codes: 0 shown, 1 error.",
-                                   {},
-                                   kModeShowOptions,
-                                   run_mode_show};
+const CommandSpec kModeShowCommand{
+    "mode show",
+    "Show how far Strake may act in this cluster, for each capability.",
+    "observe: not one write, only reports. assist: only what the platform leaves undone. own: all of it. Where nothing "
+    "is set, the default is observe beside a Machine Config Operator and own without one.\n\n"
+    "  strake mode show",
+    {},
+    kModeShowOptions,
+    run_mode_show,
+    kModeShowExits};
 
-const CommandSpec kModeSetCommand{
-    "mode set",
-    "Say how far Strake may act, for one capability.",
-    "Prints first what will change: for render the config each pool moves to (none, where Strake's render agrees with "
-    "the\n"
-    "platform's), for rollout what happens to every node. Kept in StrakeConfig/cluster; running controllers follow.\n\n"
-    "  strake mode set render own --dry-run\n\n"
-    "Exit codes: 0 set, 1 error.",
-    kModeSetArguments,
-    kModeSetOptions,
-    run_mode_set};
+const CommandSpec kModeSetCommand{"mode set",
+                                  "Say how far Strake may act, for one capability.",
+                                  "Prints first what will change: for render the config each pool moves to (none, "
+                                  "where Strake's render agrees with the platform's), for rollout what happens to "
+                                  "every node. Kept in StrakeConfig/cluster; running controllers follow.\n\n"
+                                  "  strake mode set render own --dry-run",
+                                  kModeSetArguments,
+                                  kModeSetOptions,
+                                  run_mode_set,
+                                  kModeSetExits};
 
 }  // namespace strake::cmd

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "cmd/cli/commands.h"
 #include "cmd/input/os_images.h"
 #include "oci/spool.h"
@@ -21,23 +19,23 @@ Result<int> run_os_cat(const Invocation& invocation) {
   std::optional<oci::Spool> content;
   const auto open = [&](const std::vector<std::string>&) -> Result<codec::Sink*> { return &content.emplace(); };
   STRAKE_CHECK_OK(image->copy_files({found.path}, open, access->call()));
-  codec::FdSink output(STDOUT_FILENO, "standard output");
-  STRAKE_CHECK_OK(content->copy_to(output));
+  STRAKE_CHECK_OK(content->copy_to(invocation.out().file_sink()));
   return kExitOk;
 }
 
+constexpr ExitMeaning kOsCatExits[] = {{kExitOk, "printed"}, kPathAbsent, kRegistryUnreachable, kImageNotGenuine};
+
 }  // namespace
 
-const CommandSpec kOsCatCommand{
-    "os cat",
-    "Print a file of an OS image.",
-    "Nothing is printed before it was checked: the layer that holds the file is hashed to its end, the checksum of an "
-    "ostree object computed.\n\n"
-    "  strake os cat quay.io/org/os:4.20 /etc/os-release\n"
-    "  strake os cat oci:./layout /usr/lib/modules/6.12.0/vmlinuz > vmlinuz\n\n"
-    "Exit codes: 0 printed, 3 there is no such path (the message names the folder that exists), 1 error.",
-    kOsCatArguments,
-    kOsCatOptions,
-    run_os_cat};
+const CommandSpec kOsCatCommand{"os cat",
+                                "Print a file of an OS image.",
+                                "Nothing is printed before it was checked: the layer that holds the file is hashed to "
+                                "its end, the checksum of an ostree object computed.\n\n"
+                                "  strake os cat quay.io/org/os:4.20 /etc/os-release\n"
+                                "  strake os cat oci:./layout /usr/lib/modules/6.12.0/vmlinuz > vmlinuz",
+                                kOsCatArguments,
+                                kOsCatOptions,
+                                run_os_cat,
+                                kOsCatExits};
 
 }  // namespace strake::cmd

@@ -1,7 +1,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/os_images.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "osimage/inspection.h"
 
 namespace strake::cmd {
@@ -14,14 +15,17 @@ constexpr OptionSpec kOsInspectOwnOptions[] = {{"packages", "", "list every pack
 constexpr auto kOsInspectOptions = join_options(kOsInspectOwnOptions, kOsOptions, kImageOptions);
 
 Result<int> run_os_inspect(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
   STRAKE_TRY(const osimage::Inspection inspection, osimage::inspect(*image, access->call()));
-  print(as_json ? json::write_pretty(osimage::inspection_json(image->facts(), inspection))
-                : osimage::describe_inspection(image->facts(), inspection, invocation.is_set("packages")));
+  as_json
+      ? invocation.out().document(json::write_pretty(osimage::inspection_json(image->facts(), inspection)))
+      : invocation.out().text(osimage::describe_inspection(image->facts(), inspection, invocation.is_set("packages")));
   return kExitOk;
 }
+
+constexpr ExitMeaning kOsInspectExits[] = {{kExitOk, "shown"}, kRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 
@@ -29,13 +33,13 @@ const CommandSpec kOsInspectCommand{
     "os inspect",
     "Show what an OS image is: version, ostree commit, kernel, kernel arguments, packages, labels.",
     "Packages are read from rpm's SQLite database and from dpkg's; the older databases of rpm are named as "
-    "unsupported. -o json lists them all.\n"
-    "Layers built on an ostree-native image are merged as the ostree importer does it; what it would drop is shown.\n\n"
+    "unsupported. -o json lists them all. Layers built on an ostree-native image are merged as the ostree importer "
+    "does it; what it would drop is shown.\n\n"
     "  strake os inspect quay.io/org/os:4.20\n"
-    "  strake os inspect ./layout -o json | jq -r '.packageDatabases[].packages[] | select(.name == \"kernel\")'\n\n"
-    "Exit codes: 0 shown, 1 error.",
+    "  strake os inspect ./layout -o json | jq -r '.packageDatabases[].packages[].name'",
     kOsInspectArguments,
     kOsInspectOptions,
-    run_os_inspect};
+    run_os_inspect,
+    kOsInspectExits};
 
 }  // namespace strake::cmd

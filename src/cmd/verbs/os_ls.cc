@@ -1,7 +1,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/os_images.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "osimage/listing.h"
 
 namespace strake::cmd {
@@ -19,35 +20,30 @@ constexpr OptionSpec kOsLsOwnOptions[] = {
     kOutputOption,
 };
 constexpr auto kOsLsOptions = join_options(kOsLsOwnOptions, kOsOptions, kImageOptions);
-/// Written in pieces of this size, so that a long listing begins to show.
-constexpr std::size_t kListingPieceBytes = 64 * 1024;
+
+enum class ListingForm { kPeople, kJson, kOstree };
 
 /// Lines for people, or the elements of a JSON array, one a line: neither waits for the end.
 class ListingOutput {
  public:
-  explicit ListingOutput(bool as_json) : as_json_(as_json), text_(as_json ? "[" : "") {}
+  ListingOutput(Output& out, ListingForm form) : out_(out), form_(form) {}
 
   void add(std::string_view line) {
-    if (as_json_) text_ += first_ ? "\n" : ",\n";
+    switch (form_) {
+      case ListingForm::kPeople: out_.text(fmt::format("{}\n", line)); break;
+      case ListingForm::kOstree: out_.document(fmt::format("{}\n", line)); break;
+      case ListingForm::kJson: out_.document(fmt::format("{}{}", first_ ? "[\n" : ",\n", line)); break;
+    }
     first_ = false;
-    text_ += line;
-    if (!as_json_) text_ += '\n';
-    if (text_.size() >= kListingPieceBytes) flush();
   }
   void finish() {
-    if (as_json_) text_ += "\n]\n";
-    flush();
+    if (form_ == ListingForm::kJson) out_.document(first_ ? "[\n]\n" : "\n]\n");
   }
 
  private:
-  void flush() {
-    print(text_);
-    text_.clear();
-  }
-
-  bool as_json_;
+  Output& out_;
+  ListingForm form_;
   bool first_ = true;
-  std::string text_;
 };
 
 Status check_ls_options(const Invocation& invocation, bool as_json) {
@@ -79,7 +75,7 @@ Status load_shown(osimage::OsImage& image, const osimage::OsImage::Found& found,
 Result<int> run_os_ls(const Invocation& invocation) {
   using osimage::NodeOrder;
   using osimage::OsNode;
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_CHECK_OK(check_ls_options(invocation, as_json));
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
@@ -97,7 +93,8 @@ Result<int> run_os_ls(const Invocation& invocation) {
   const bool details = ostree || invocation.is_set("long");
   if (details) STRAKE_CHECK_OK(load_shown(*image, found, invocation, access->call()));
   const bool recursive = invocation.is_set("recursive");
-  ListingOutput output(as_json);
+  ListingOutput output(invocation.out(),
+                       as_json ? ListingForm::kJson : (ostree ? ListingForm::kOstree : ListingForm::kPeople));
   // Whole paths where entries of several folders mix, else the name alone.
   const auto show = [&](const std::string& path, const OsNode& node) -> Status {
     const std::string whole = "/" + path;
@@ -122,25 +119,25 @@ Result<int> run_os_ls(const Invocation& invocation) {
   return kExitOk;
 }
 
+constexpr ExitMeaning kOsLsExits[] = {{kExitOk, "listed"}, kPathAbsent, kRegistryUnreachable, kImageNotGenuine};
+
 }  // namespace
 
 const CommandSpec kOsLsCommand{
     "os ls",
     "List the files of an OS image without unpacking it.",
     "Images of every form: plain and bootc images, ostree-native ones (of which names are read from the commit layer "
-    "alone, a few percent of\n"
-    "the image), the older machine-os-content, and ostree repositories on disk. What a layer holds is kept in the "
-    "cache, so the next listing\n"
-    "reads no layer. Every layer is hashed to its end, and every ostree object compared with its checksum, before its "
-    "names are shown.\n\n"
+    "alone, a few percent of the image), the older machine-os-content, and ostree repositories on disk. What a layer "
+    "holds is kept in the cache, so the next listing reads no layer. Every layer is hashed to its end, and every "
+    "ostree object compared with its checksum, before its names are shown.\n\n"
     "  strake os ls quay.io/org/os:4.20 /usr/lib/modules\n"
     "  strake os ls ./layout -R -l\n"
-    "  strake os ls ostree:/srv/repo:fedora/stable / -R --ostree -X -C    as `ostree ls -R -X -C` prints it\n\n"
+    "  strake os ls ostree:/srv/repo:fedora/stable / -R --ostree -X -C    as `ostree ls` prints it\n\n"
     "In an ostree commit /etc is kept at /usr/etc; both names work. A link at the end of PATH is shown, not followed; "
-    "with a slash behind it is.\n"
-    "Exit codes: 0 listed, 3 there is no such path (the message names the folder that exists), 1 error.",
+    "with a slash behind it is.",
     kOsLsArguments,
     kOsLsOptions,
-    run_os_ls};
+    run_os_ls,
+    kOsLsExits};
 
 }  // namespace strake::cmd

@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
@@ -10,10 +9,8 @@ namespace strake::cmd {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr ArgumentSpec kAppliedRelease[] = {{"REF", kReleaseArgumentHelp}};
-constexpr OptionSpec kReleaseApplyOwnOptions[] = {kKubeconfigOption, kContextOption, kImageArchOption};
+constexpr OptionSpec kReleaseApplyOwnOptions[] = {kKubeconfigOption, kContextOption, kTimeoutOption, kImageArchOption};
 constexpr auto kReleaseApplyOptions = join_options(kReleaseApplyOwnOptions, kImageOptions);
 
 Result<int> run_release_apply(const Invocation& invocation) {
@@ -21,13 +18,15 @@ Result<int> run_release_apply(const Invocation& invocation) {
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   STRAKE_TRY(const release::ReleasePayload payload,
              read_release(invocation, invocation.value("REF"), release::OsImageCheck::kLayers));
-  STRAKE_TRY_CONTEXT(const auto steps,
-                     release::publish(*api, payload, {std::string(kVersion), runtime.wall_now()},
-                                      runtime.call_within(2min, invocation.stop)),
-                     "publishing release {}", payload.version);
-  std::printf("release %s applied: %zu objects written\n", payload.version.c_str(), steps.size());
+  STRAKE_TRY_CONTEXT(
+      const auto steps,
+      release::publish(*api, payload, {std::string(kVersion), runtime.wall_now()}, cluster_call(runtime, invocation)),
+      "publishing release {}", payload.version);
+  invocation.out().text(fmt::format("release {} applied: {} objects written\n", payload.version, steps.size()));
   return kExitOk;
 }
+
+constexpr ExitMeaning kReleaseApplyExits[] = {{kExitOk, "applied"}, kServerOrRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 
@@ -35,16 +34,14 @@ const CommandSpec kReleaseApplyCommand{
     "release apply",
     "Publish a release to the cluster: OS image, base MachineConfigs, boot image data.",
     "Every layer of the release and of the OS images that lie beside it is hashed to its end before anything of it is "
-    "used; a wrong byte\n"
-    "stops the command and nothing is written. Repeating it is safe: what is already there is left alone. Pools are "
-    "rendered and nodes\n"
-    "follow by themselves; `strake plan` shows what will happen to each node. `strake release verify` checks "
-    "signatures too.\n\n"
+    "used; a wrong byte stops the command and nothing is written. Repeating it is safe: what is already there is left "
+    "alone. Pools are rendered and nodes follow by themselves; `strake plan` shows what will happen to each node. "
+    "`strake release verify` checks signatures too.\n\n"
     "  strake release apply ./release\n"
-    "  strake release apply registry.example.com/ocp/release@sha256:...\n\n"
-    "Exit codes: 0 applied, 1 error.",
+    "  strake release apply registry.example.com/ocp/release@sha256:...",
     kAppliedRelease,
     kReleaseApplyOptions,
-    run_release_apply};
+    run_release_apply,
+    kReleaseApplyExits};
 
 }  // namespace strake::cmd

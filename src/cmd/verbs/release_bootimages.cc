@@ -4,7 +4,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "release/boot_artifacts.h"
 #include "stream/query.h"
 
@@ -13,13 +13,16 @@ namespace strake::cmd {
 namespace {
 
 constexpr ArgumentSpec kBootimagesRelease[] = {{"REF", kReleaseArgumentHelp}};
+enum class BootimagesFormat { kText, kJson, kStream };
+constexpr std::string_view kBootimagesFormats[] = {"text", "json", "stream"};
 constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"arch", "NAME", "only for x86_64, aarch64, ppc64le or s390x; default: all"},
     {"platform", "NAME", "only for aws, metal, vmware, ..."},
     {"stream", "NAME", "only of this stream, where there are several (rhel-9, rhel-10)"},
     {"format", "NAME", "only of this format: iso, ova, qcow2.gz, ..."},
-    {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256"},
-    {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text"}};
+    {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256", "", kFolderValue},
+    {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text",
+     one_of(kBootimagesFormats)}};
 constexpr auto kReleaseBootimagesOptions = join_options(kReleaseBootimagesOwnOptions, kImageOptions);
 
 struct ListedArtifact {
@@ -91,8 +94,8 @@ Status download(const Invocation& invocation, ImageAccess& access, const release
         const release::DownloadOutcome outcome,
         release::download_artifact(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
         "{} ({})", artifact.label(), artifact.location);
-    print(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(), artifact.digest.hex(),
-                      origin_of(outcome, artifact)));
+    invocation.out().text(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(),
+                                      artifact.digest.hex(), origin_of(outcome, artifact)));
   }
   return {};
 }
@@ -107,24 +110,21 @@ std::string artifact_table(const std::vector<ListedArtifact>& listed) {
 }
 
 Result<int> run_release_bootimages(const Invocation& invocation) {
-  const std::string& output = invocation.value("output");
-  if (output != "text" && output != "json" && output != "stream") {
-    return error(Code::kInvalidArgument, "-o '{}': expected text, json or stream", output);
-  }
+  const auto format = invocation.choice<BootimagesFormat>("output");
   Invocation of_release = invocation;
-  of_release.values.erase("arch");  // it chooses among the boot images, not the release image
+  of_release.forget("arch");  // it chooses among the boot images, not the release image
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(of_release));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
   if (!payload.boot_images) {
-    return error(Code::kNotFound, "release {} carries no boot image metadata (manifest coreos-bootimages)",
-                 payload.version)
-        .with_reason("Blocked");
+    return with_verdict(error(Code::kNotFound, "release {} carries no boot image metadata (manifest coreos-bootimages)",
+                              payload.version),
+                        Verdict::kBlocked);
   }
   STRAKE_TRY(const stream::StreamSet chosen, blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
-  if (output == "stream") {
+  if (format == BootimagesFormat::kStream) {
     STRAKE_TRY(const stream::Stream* stream, chosen.find(""));
-    print(json::write_pretty(stream->document));
+    invocation.out().document(json::write_pretty(stream->document));
     return kExitOk;
   }
   STRAKE_TRY(const std::vector<ListedArtifact> listed, list_artifacts(chosen, *place, access->call()));
@@ -132,37 +132,40 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
     STRAKE_CHECK_OK(download(invocation, *access, *place, listed));
     return kExitOk;
   }
-  if (output == "json") {
+  if (format == BootimagesFormat::kJson) {
     json::Array items;
     for (const ListedArtifact& each : listed) items.push_back(artifact_json(each));
-    print(json::write_pretty(json::Object{
+    invocation.out().document(json::write_pretty(json::Object{
         {"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}}));
     return kExitOk;
   }
-  if (chosen.default_stream) print(stream::describe_stream(*chosen.default_stream));
+  if (chosen.default_stream) invocation.out().text(stream::describe_stream(*chosen.default_stream));
   for (const auto& [name, stream] : chosen.by_name)
-    print(fmt::format("\nstream {}\n", name) + stream::describe_stream(stream));
-  print("\n" + artifact_table(listed));
+    invocation.out().text(fmt::format("\nstream {}\n", name) + stream::describe_stream(stream));
+  invocation.out().text("\n" + artifact_table(listed));
   return kExitOk;
 }
+
+constexpr ExitMeaning kReleaseBootimagesExits[] = {
+    {kExitOk, "listed"},
+    {kExitBlocked, "the release has no such metadata, stream, architecture or platform; the message names what exists"},
+    kRegistryUnreachable,
+    kImageNotGenuine};
 
 }  // namespace
 
 const CommandSpec kReleaseBootimagesCommand{
     "release bootimages",
     "List the boot images a release stands for: files with checksums, cloud images.",
-    "Every file the release's metadata names, once, with its SHA-256; BESIDE RELEASE says whether a mirror carries "
-    "the file itself\n"
-    "(`strake release mirror`), so that it needs no download from elsewhere. -o stream prints the default stream as "
-    "`openshift-install coreos\n"
-    "print-stream-json` does.\n\n"
+    "Every file the release's metadata names, once, with its SHA-256; BESIDE RELEASE says whether a mirror carries the "
+    "file itself (`strake release mirror`), so that it needs no download from elsewhere. -o stream prints the default "
+    "stream as `openshift-install coreos print-stream-json` does.\n\n"
     "  strake release bootimages registry.example.com/ocp/release:4.21.0-x86_64 --platform metal\n"
     "  strake release bootimages ./mirror.tar --arch x86_64 --platform vmware --download .\n"
-    "  strake release bootimages ./release -o stream | jq .architectures.x86_64.artifacts.vmware\n\n"
-    "Exit codes: 0 listed, 3 the release has no such metadata, stream, architecture or platform (the message names "
-    "what exists), 1 error.",
+    "  strake release bootimages ./release -o stream | jq .architectures.x86_64.artifacts.vmware",
     kBootimagesRelease,
     kReleaseBootimagesOptions,
-    run_release_bootimages};
+    run_release_bootimages,
+    kReleaseBootimagesExits};
 
 }  // namespace strake::cmd

@@ -1,7 +1,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "release/payload_report.h"
 
 namespace strake::cmd {
@@ -16,48 +17,57 @@ constexpr auto kReleaseInfoOptions = join_options(kReleaseInfoOwnOptions, kImage
 constexpr auto kReleaseImagesOptions = join_options(kReleaseImagesOwnOptions, kImageOptions);
 
 Result<int> run_release_info(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
-  print(as_json ? json::write_pretty(release::release_json(payload)) : release::describe_release(payload));
+  as_json ? invocation.out().document(json::write_pretty(release::release_json(payload)))
+          : invocation.out().text(release::describe_release(payload));
   return kExitOk;
 }
 
 Result<int> run_release_images(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
   const std::string& wanted = invocation.value("image-for");
   if (wanted.empty()) {
-    print(as_json ? json::write_pretty(release::components_json(payload)) : release::describe_components(payload));
+    as_json ? invocation.out().document(json::write_pretty(release::components_json(payload)))
+            : invocation.out().text(release::describe_components(payload));
     return kExitOk;
   }
   STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
-  print(component->pull_spec + "\n");
+  invocation.out().text(component->pull_spec + "\n");
   return kExitOk;
 }
 
+constexpr ExitMeaning kReleaseInfoExits[] = {{kExitOk, "shown"}, kRegistryUnreachable, kImageNotGenuine};
+constexpr ExitMeaning kReleaseImagesExits[] = {
+    {kExitOk, "listed"},
+    {kExitBlocked, "there is no such component; the message names those there are"},
+    kRegistryUnreachable,
+    kImageNotGenuine};
+
 }  // namespace
 
-const CommandSpec kReleaseInfoCommand{"release info",
-                                      "Show a release: version, digest, OS images, boot images.",
-                                      "Every layer of the release image, and of its OS images that lie in the same "
-                                      "layout, is hashed to its end first. -o "
-                                      "json has the members of\n"
-                                      "`oc adm release info -o json` (image, digest, metadata, references, "
-                                      "displayVersions) and defaultStream, osStreams and "
-                                      "bootImages.\n\n"
-                                      "  strake release info ./release -o json | jq -r .metadata.version\n\n"
-                                      "Exit codes: 0 shown, 1 error.",
-                                      kShownRelease,
-                                      kReleaseInfoOptions,
-                                      run_release_info};
+const CommandSpec kReleaseInfoCommand{
+    "release info",
+    "Show a release: version, digest, OS images, boot images.",
+    "Every layer of the release image, and of its OS images that lie in the same layout, is hashed to its end first. "
+    "-o json has the members of `oc adm release info -o json` (image, digest, metadata, references, displayVersions) "
+    "and defaultStream, osStreams and bootImages.\n\n"
+    "  strake release info ./release -o json | jq -r .metadata.version",
+    kShownRelease,
+    kReleaseInfoOptions,
+    run_release_info,
+    kReleaseInfoExits};
 
-const CommandSpec kReleaseImagesCommand{"release images",
-                                        "List the component images of a release, by digest.",
-                                        "  strake release images ./release --image-for rhel-coreos\n\n"
-                                        "Exit codes: 0 listed, 3 there is no such component (the message names those "
-                                        "there are), 1 error.",
-                                        kShownRelease,
-                                        kReleaseImagesOptions,
-                                        run_release_images};
+const CommandSpec kReleaseImagesCommand{
+    "release images",
+    "List the component images of a release, by digest.",
+    "Each with the digest the release names: what a cluster of this release pulls. --image-for prints one pull spec "
+    "and nothing else, for scripts.\n\n"
+    "  strake release images ./release --image-for rhel-coreos",
+    kShownRelease,
+    kReleaseImagesOptions,
+    run_release_images,
+    kReleaseImagesExits};
 
 }  // namespace strake::cmd

@@ -5,7 +5,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "codec/yaml.h"
 #include "release/mirror_folder.h"
 #include "release/mirror_release.h"
@@ -25,7 +25,7 @@ constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
     {"unsigned", "", "mirror a release that has no good signature"},
     {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware)", "all"},
     {"artifact-arch", "LIST", "architectures of boot artifacts (x86_64,aarch64) or all; default: the release's own"},
-    {"manifests", "DIR", "write mirror sets and signature ConfigMap there instead of printing them"},
+    {"manifests", "DIR", "write mirror sets and signature ConfigMap there instead of printing them", "", kFolderValue},
     {"dry-run", "", "only list what would be copied"},
     kImageArchOption};
 constexpr auto kReleaseMirrorOptions = join_options(kReleaseMirrorOwnOptions, kImageOptions);
@@ -80,7 +80,8 @@ Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& in
   if (!payload.boot_images) return std::vector<release::BootArtifact>();
   STRAKE_TRY(release::BootArtifactList list, release::boot_artifacts_of(payload.boot_images->set));
   if (!list.without_sum.empty()) {
-    warn(fmt::format("{} boot artifacts have no SHA-256 in the release and are not mirrored", list.without_sum.size()));
+    invocation.out().warn(
+        fmt::format("{} boot artifacts have no SHA-256 in the release and are not mirrored", list.without_sum.size()));
   }
   return blocked_when_absent(
       release::choose_artifacts(std::move(list.artifacts), invocation.value("artifacts"),
@@ -99,15 +100,15 @@ Result<std::vector<release::AcceptedSignature>> good_signatures(const Invocation
   if (!invocation.is_set("unsigned")) {
     return std::move(proof).error().context("nothing was copied (--unsigned copies the release nevertheless)");
   }
-  warn(fmt::format("the release is not signed: {}", proof.error().to_string()));
+  invocation.out().warn(fmt::format("the release is not signed: {}", proof.error().to_string()));
   return std::vector<release::AcceptedSignature>();
 }
 
-void report_step(const release::MirroredStep& done) {
-  tell_progress(fmt::format("{} {}: {} blobs copied ({} bytes), {} were there{}", to_string(done.step.kind),
-                            done.step.subject, done.copied.blobs_written, done.copied.bytes_written,
-                            done.copied.blobs_present + done.copied.blobs_mounted,
-                            done.with_sigstore ? ", sigstore signatures too" : ""));
+std::string describe_step(const release::MirroredStep& done) {
+  return fmt::format("{} {}: {} blobs copied ({} bytes), {} were there{}", to_string(done.step.kind), done.step.subject,
+                     done.copied.blobs_written, done.copied.bytes_written,
+                     done.copied.blobs_present + done.copied.blobs_mounted,
+                     done.with_sigstore ? ", sigstore signatures too" : "");
 }
 
 /// What a cluster needs to use the copy.
@@ -116,7 +117,7 @@ Status hand_out_manifests(const Invocation& invocation, const std::vector<json::
   if (directory.empty()) {
     for (const json::Value& object : objects) {
       STRAKE_TRY(const std::string text, yaml::emit(object));
-      print("---\n" + text);
+      invocation.out().document("---\n" + text);
     }
     return {};
   }
@@ -145,8 +146,8 @@ class MirrorJob {
     const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures.empty());
     if (invocation_.is_set("dry-run")) {
       for (const release::MirrorStep& step : plan) {
-        print(fmt::format("{} {}: {}@{} as {}\n", to_string(step.kind), step.subject, step.repository,
-                          step.digest.to_string(), step.tag));
+        invocation_.out().text(fmt::format("{} {}: {}@{} as {}\n", to_string(step.kind), step.subject, step.repository,
+                                           step.digest.to_string(), step.tag));
       }
       return {};
     }
@@ -165,10 +166,13 @@ class MirrorJob {
  private:
   Status copy(const release::MirrorSources& sources, const std::vector<release::MirrorStep>& plan,
               const release::TargetFor& target_for) {
+    const auto report_step = [&](const release::MirroredStep& done) {
+      invocation_.out().progress(describe_step(done));
+    };
     STRAKE_TRY(const release::MirrorTotals totals,
                release::mirror_release(sources, plan, target_for, {.parallel = 4, .on_step = report_step},
                                        access_.runtime(), access_.call()));
-    tell_progress(
+    invocation_.out().progress(
         fmt::format("release {}: {} images, {} blobs copied ({} bytes), {} were there, {} with sigstore signatures",
                     payload_.version, totals.images, totals.blobs_written, totals.bytes_written, totals.blobs_present,
                     totals.sigstore_signatures));
@@ -222,28 +226,31 @@ Result<int> run_release_mirror(const Invocation& invocation) {
   return kExitOk;
 }
 
+constexpr ExitMeaning kReleaseMirrorExits[] = {
+    {kExitOk, "mirrored"},
+    {kExitBlocked, "no boot artifacts for such a platform; the message names those there are"},
+    kRegistryUnreachable,
+    kImageNotGenuine};
+
 }  // namespace
 
 const CommandSpec kReleaseMirrorCommand{
     "release mirror",
     "Copy a release with everything it names, boot images too, to a registry, a folder or a tar.",
     "Copied are: component images, their sigstore signatures (.sig tags), the boot artifacts the release's metadata "
-    "names, the OpenPGP\n"
-    "signatures that were found good, and last the release image. Every digest stays. What is there already is not "
-    "copied again; a copy that\n"
-    "died goes on when it is repeated.\n\n"
-    "  a repository   everything in one, tags VERSION-ARCH and VERSION-ARCH-COMPONENT; prints ImageDigestMirrorSet, "
-    "ImageTagMirrorSet and the\n"
-    "                 signature ConfigMap for the cluster\n"
+    "names, the OpenPGP signatures that were found good, and last the release image. Every digest stays. What is there "
+    "already is not copied again; a copy that died goes on when it is repeated.\n\n"
+    "  a repository   everything in one, tags VERSION-ARCH and VERSION-ARCH-COMPONENT; prints\n"
+    "                 ImageDigestMirrorSet, ImageTagMirrorSet and the signature ConfigMap for the cluster\n"
     "  ./FOLDER       one OCI layout a repository and an index; may hold several releases\n"
     "  ./FILE.tar     the same as one file; the folder FILE.tar.partial is used meanwhile\n\n"
     "Folder and tar are releases for every verb (strake release verify ./FILE.tar), and mirror takes them to the "
     "registry on the other side:\n\n"
-    "  strake release mirror quay.io/openshift-release-dev/ocp-release:4.21.0-x86_64 ./release.tar --artifacts metal\n"
-    "  strake release mirror ./release.tar registry.example.com/ocp/release > mirror-sets.yaml\n\n"
-    "Exit codes: 0 mirrored, 3 no boot artifacts for such a platform (the message names those there are), 1 error.",
+    "  strake release mirror quay.io/ocp/release:4.21.0-x86_64 ./release.tar --artifacts metal\n"
+    "  strake release mirror ./release.tar registry.example.com/ocp/release > mirror-sets.yaml",
     kReleaseMirrorArguments,
     kReleaseMirrorOptions,
-    run_release_mirror};
+    run_release_mirror,
+    kReleaseMirrorExits};
 
 }  // namespace strake::cmd

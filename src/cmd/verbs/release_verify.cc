@@ -1,7 +1,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "release/chain.h"
 
 namespace strake::cmd {
@@ -10,18 +11,23 @@ namespace {
 
 constexpr std::size_t kMaxSigstoreKeyBytes = 64u << 10;
 
+// In the order of release::LayerCheck and release::ArtifactCheck.
+constexpr std::string_view kLayerCheckWords[] = {"all", "os", "none"};
+constexpr std::string_view kArtifactCheckWords[] = {"none", "listed", "local", "all"};
 constexpr ArgumentSpec kVerifiedRelease[] = {{"REF", kReleaseArgumentHelp}};
 constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
     kKeyringOption,
     kSignatureStoreOption,
-    {"sigstore-key", "FILE", "PEM public key: a sigstore signature of this key has to lie beside the release image"},
+    {"sigstore-key", "FILE", "PEM public key: a sigstore signature of this key has to lie beside the release image", "",
+     kFileValue},
     {"sigstore-components", "", "with --sigstore-key: beside every component image too"},
     {"signed-as", "NAME", "with --sigstore-key: the name the release was signed under, where a mirror has another"},
-    {"layers", "WHICH", "layers to hash: all, os (OS images, extensions, machine-os-images) or none", "all"},
+    {"layers", "WHICH", "layers to hash: all, os (OS images, extensions, machine-os-images) or none", "all",
+     one_of(kLayerCheckWords)},
     {"artifacts", "WHICH",
      "boot artifacts: none, listed (their checksums are part of the release), local (hash those beside the release "
      "or in the cache), all (hash, download where needed)",
-     "listed"},
+     "listed", one_of(kArtifactCheckWords)},
     kOutputOption,
     kImageArchOption};
 constexpr auto kReleaseVerifyOptions = join_options(kReleaseVerifyOwnOptions, kImageOptions);
@@ -43,8 +49,9 @@ Result<std::optional<release::SigstoreDemand>> sigstore_demand(const Invocation&
   return demand;
 }
 
-void print_link(const release::ChainLink& link) {
-  print(fmt::format("ok  {:<14}  {}  {}\n", link.kind, link.subject, link.proof));
+void print_link(const release::ChainLink& link, Output& out) {
+  out.text_in(Style::kGood, "ok");
+  out.text(fmt::format("  {:<14}  {}  {}\n", link.kind, link.subject, link.proof));
 }
 
 json::Array texts(const std::vector<std::string>& list) { return json::Array(list.begin(), list.end()); }
@@ -54,19 +61,19 @@ json::Value chain_json(const release::ChainReport& report, const Status& outcome
   for (const release::ChainLink& link : report.links) {
     links.push_back(json::Object{{"kind", link.kind}, {"subject", link.subject}, {"proof", link.proof}});
   }
-  json::Object object{{"version", report.version},          {"digest", report.digest},
-                      {"verified", outcome.ok()},           {"links", std::move(links)},
-                      {"warnings", texts(report.warnings)}, {"notChecked", texts(report.not_checked)}};
+  json::Object object{{"version", report.version},
+                      {"digest", report.digest},
+                      {"verified", outcome.ok()},
+                      {"ownKeyringOnly", report.by_own_keyring},
+                      {"links", std::move(links)},
+                      {"warnings", texts(report.warnings)},
+                      {"notChecked", texts(report.not_checked)}};
   if (!outcome.ok()) object["broken"] = outcome.error().to_string();
   return object;
 }
 
 Result<int> run_release_verify(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
-  STRAKE_TRY_CONTEXT(const release::LayerCheck layers, release::parse_layer_check(invocation.value("layers")),
-                     "--layers");
-  STRAKE_TRY_CONTEXT(const release::ArtifactCheck artifacts,
-                     release::parse_artifact_check(invocation.value("artifacts")), "--artifacts");
+  const bool as_json = wants_json(invocation);
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
@@ -75,24 +82,33 @@ Result<int> run_release_verify(const Invocation& invocation) {
   STRAKE_TRY(const std::optional<release::SigstoreDemand> sigstore, sigstore_demand(invocation));
   release::ChainOptions options;
   options.platform = access->platform();
-  options.layers = layers;
-  options.artifacts = artifacts;
+  options.layers = invocation.choice<release::LayerCheck>("layers");
+  options.artifacts = invocation.choice<release::ArtifactCheck>("artifacts");
   STRAKE_TRY(options.signatures, signature_demand(invocation, reader));
   if (sigstore) options.sigstore = &*sigstore;
   options.downloads = &downloads;
   options.cache = access->cache();
-  if (!as_json) options.on_link = print_link;
+  if (!as_json) options.on_link = [&](const release::ChainLink& link) { print_link(link, invocation.out()); };
   release::ChainReport report;
   const Status outcome = release::verify_chain(*place, options, report, access->runtime(), access->call());
-  for (const std::string& warning : report.warnings) warn(warning);
-  if (as_json) print(json::write_pretty(chain_json(report, outcome)));
+  for (const std::string& warning : report.warnings) invocation.out().warn(warning);
+  if (as_json) invocation.out().document(json::write_pretty(chain_json(report, outcome)));
   if (!outcome.ok()) return Error(outcome.error()).context("the chain breaks");
   if (!as_json) {
-    for (const std::string& text : report.not_checked) print(fmt::format("--  not checked     {}\n", text));
-    print(fmt::format("release {} {} is genuine as far as checked\n", report.version, report.digest));
+    for (const std::string& text : report.not_checked) {
+      invocation.out().text(fmt::format("--  not checked     {}\n", text));
+    }
+    invocation.out().text(fmt::format("release {} {} is genuine as far as checked{}\n", report.version, report.digest,
+                                      report.by_own_keyring ? ", by its own keyring only" : ""));
   }
-  return kExitOk;
+  return report.by_own_keyring ? kExitOwnKeyring : kExitOk;
 }
+
+constexpr ExitMeaning kReleaseVerifyExits[] = {
+    {kExitOk, "verified, by a keyring of yours"},
+    {kExitOwnKeyring, "verified, but only by the keyrings the release itself brings"},
+    kRegistryUnreachable,
+    {kExitNotGenuine, "refused: the message names the link that broke"}};
 
 }  // namespace
 
@@ -100,20 +116,18 @@ const CommandSpec kReleaseVerifyCommand{
     "release verify",
     "Check a release from its signature down to its boot images.",
     "The chain is: signature, release image, component images, their layers, boot artifacts. Each link is a digest "
-    "that the one before it names;\n"
-    "the first that breaks is named and nothing after it is looked at. What was not checked is said at the end.\n\n"
-    "For every keyring there must be one good signature of the release image's digest, as clusters demand it before "
-    "an upgrade. Keyrings and stores\n"
-    "the release names itself are only as good as the place it came from: give --keyring when you have one. An "
-    "expired key is a warning. Needs gpgv.\n"
-    "Components are looked for where the release is, then where the release says (mirror sets and registries.conf "
-    "count); those that a layout or\n"
-    "archive does not have are reported and not fetched.\n\n"
+    "that the one before it names; the first that breaks is named and nothing after it is looked at. What was not "
+    "checked is said at the end.\n\n"
+    "For every keyring there must be one good signature of the release image's digest, as clusters demand it before an "
+    "upgrade. Keyrings and stores the release names itself are only as good as the place it came from: give --keyring "
+    "when you have one. An expired key is a warning. Needs gpgv. Components are looked for where the release is, then "
+    "where the release says (mirror sets and registries.conf count); those that a layout or archive does not have are "
+    "reported and not fetched.\n\n"
     "  strake release verify registry.example.com/ocp/release:4.21.0-x86_64 --keyring release.asc\n"
-    "  strake release verify ./mirror --keyring release.asc --artifacts local\n\n"
-    "Exit codes: 0 verified, 1 refused (the message names the link that broke) or error.",
+    "  strake release verify ./mirror --keyring release.asc --artifacts local",
     kVerifiedRelease,
     kReleaseVerifyOptions,
-    run_release_verify};
+    run_release_verify,
+    kReleaseVerifyExits};
 
 }  // namespace strake::cmd

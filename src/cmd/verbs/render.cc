@@ -6,7 +6,7 @@
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/image_access.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 #include "cmd/version.h"
 #include "codec/yaml.h"
 #include "machineconfig/rendered_size.h"
@@ -24,10 +24,12 @@ constexpr OptionSpec kRenderOwnOptions[] = {
     {"no-size-limit", "", "render configs that no API server would take"},
     {"o,output", "FORMAT", "yaml, json, name, or dir=PATH: one file a pool", "yaml"},
     kKubeconfigOption,
-    kContextOption};
+    kContextOption,
+    kTimeoutOption};
 constexpr auto kRenderOptions = join_options(kRenderOwnOptions, kImageOptions);
 
-Status write_to_directory(const std::filesystem::path& directory, const std::vector<kube::Object>& rendered) {
+Status write_to_directory(const std::filesystem::path& directory, const std::vector<kube::Object>& rendered,
+                          Output& out) {
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) return error(Code::kIo, "making {}: {}", directory.string(), failure.message());
@@ -35,30 +37,30 @@ Status write_to_directory(const std::filesystem::path& directory, const std::vec
     STRAKE_TRY(const std::string text, yaml::emit(config.json()));
     const std::filesystem::path file = directory / (config.name() + ".yaml");
     STRAKE_CHECK_OK(write_file_atomic(file, text, 0644));
-    print(file.string() + "\n");
+    out.text(file.string() + "\n");
   }
   return {};
 }
 
-Status print_rendered(const std::string& format, const std::vector<kube::Object>& rendered) {
+Status print_rendered(const std::string& format, const std::vector<kube::Object>& rendered, Output& out) {
   if (format == "name") {
-    for (const kube::Object& config : rendered) print(config.name() + "\n");
+    for (const kube::Object& config : rendered) out.text(config.name() + "\n");
     return {};
   }
   if (format == "json") {
     if (rendered.size() == 1) {
-      print(json::write_pretty(rendered.front().json()));
+      out.document(json::write_pretty(rendered.front().json()));
       return {};
     }
     json::Array items;
     for (const kube::Object& config : rendered) items.push_back(config.json());
-    print(json::write_pretty(json::Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}}));
+    out.document(json::write_pretty(json::Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}}));
     return {};
   }
   bool first = true;
   for (const kube::Object& config : rendered) {
     STRAKE_TRY(const std::string text, yaml::emit(config.json()));
-    print((first ? "" : "---\n") + text);
+    out.document((first ? "" : "---\n") + text);
     first = false;
   }
   return {};
@@ -80,20 +82,26 @@ Result<int> run_render(const Invocation& invocation) {
     input.version = kVersion;
     if (invocation.is_set("no-size-limit")) input.size_limit = std::nullopt;
     STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
-    for (const std::string& ignored : plan.ignored) warn(fmt::format("pool {}: {}", pool->name(), ignored));
+    for (const std::string& ignored : plan.ignored)
+      invocation.out().warn(fmt::format("pool {}: {}", pool->name(), ignored));
     if (plan.size_bytes > machineconfig::kLargeRenderedBytes) {
-      warn(fmt::format("{} has {} bytes; API servers take {} at most", plan.rendered.name(), plan.size_bytes,
-                       machineconfig::kMaxRenderedBytes));
+      invocation.out().warn(fmt::format("{} has {} bytes; API servers take {} at most", plan.rendered.name(),
+                                        plan.size_bytes, machineconfig::kMaxRenderedBytes));
     }
     rendered.push_back(std::move(plan.rendered));
   }
   if (to_directory) {
-    STRAKE_CHECK_OK(write_to_directory(format.substr(kDirectoryFormat.size()), rendered));
+    STRAKE_CHECK_OK(write_to_directory(format.substr(kDirectoryFormat.size()), rendered, invocation.out()));
   } else {
-    STRAKE_CHECK_OK(print_rendered(format, rendered));
+    STRAKE_CHECK_OK(print_rendered(format, rendered, invocation.out()));
   }
   return kExitOk;
 }
+
+constexpr ExitMeaning kRenderExits[] = {{kExitOk, "rendered"},
+                                        {kExitError, "a MachineConfig is refused or the input could not be read"},
+                                        kServerOrRegistryUnreachable,
+                                        kImageNotGenuine};
 
 }  // namespace
 
@@ -101,18 +109,15 @@ const CommandSpec kRenderCommand{
     "render",
     "Merge MachineConfigs into the rendered config of each pool, as the cluster would.",
     "From -f: pools are the MachineConfigPools in the input, else one for every role a MachineConfig is labelled with, "
-    "a "
-    "custom one\n"
-    "inheriting worker; OS images come from the ControllerConfig or OSImageStream in the input, else from the options. "
-    "Without -f:\n"
-    "what the cluster holds. Names are the Machine Config Operator's, byte for byte; nothing is written to a "
-    "cluster.\n\n"
+    "a custom one inheriting worker; OS images come from the ControllerConfig or OSImageStream in the input, else from "
+    "the options. Without -f: what the cluster holds. Names are the Machine Config Operator's, byte for byte; nothing "
+    "is written to a cluster.\n\n"
     "  strake render -f manifests/ -o name\n"
     "  strake render -f manifests/ --pool infra --os-image quay.io/example/os@sha256:...\n"
-    "  strake render -o dir=/tmp/rendered            the cluster's pools, one file each\n\n"
-    "Exit codes: 0 rendered, 1 a MachineConfig is refused or the input could not be read.",
+    "  strake render -o dir=/tmp/rendered            the cluster's pools, one file each",
     {},
     kRenderOptions,
-    run_render};
+    run_render,
+    kRenderExits};
 
 }  // namespace strake::cmd

@@ -6,7 +6,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
 #include "release/stream_mirror.h"
 #include "stream/query.h"
 
@@ -14,18 +15,18 @@ namespace strake::cmd {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr OptionSpec kFileOption{
     "f,filename", "FILE",
     "metadata in any shape: a stream, ConfigMap coreos-bootimages, rhcos.json, meta.json; - "
-    "is standard input"};
+    "is standard input",
+    "", kFileValue};
 constexpr OptionSpec kStreamReleaseOption{"release", "REF",
                                           "the stream inside this release: registry, layout or archive"};
 constexpr OptionSpec kMirrorOption{
     "mirror", "URL", "a mirror of boot images (http, https or file): its root, a folder below it, or a .json file"};
 constexpr OptionSpec kMirrorVersionOption{"mirror-version", "VERSION", "of the mirror: 4.16.3, 4.16 or latest"};
-constexpr OptionSpec kMarketplaceOption{"marketplace", "FILE", "Azure marketplace images to merge into the stream"};
+constexpr OptionSpec kMarketplaceOption{"marketplace", "FILE", "Azure marketplace images to merge into the stream", "",
+                                        kFileValue};
 constexpr OptionSpec kStreamOption{"stream", "NAME", "which stream, where there are several (rhel-9, rhel-10)"};
 constexpr OptionSpec kPlatformOption{"platform", "NAME", "aws, azure, gcp, vmware, metal, ..."};
 constexpr OptionSpec kRegionOption{"region", "NAME", "region of the cloud"};
@@ -33,10 +34,13 @@ constexpr OptionSpec kFormatOption{"format", "NAME", "format of the file to down
 
 constexpr OptionSpec kStreamSourceOptions[] = {
     kFileOption,     kStreamReleaseOption, kMirrorOption, kMirrorVersionOption, kMarketplaceOption, kStreamOption,
-    kPlatformOption, kRegionOption,        kFormatOption, kKubeconfigOption,    kContextOption};
+    kPlatformOption, kRegionOption,        kFormatOption, kKubeconfigOption,    kContextOption,     kTimeoutOption};
 constexpr OptionSpec kStreamShowOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ...; default: all"}, kOutputOption};
-constexpr OptionSpec kStreamGetOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
-                                               {"o,output", "FORMAT", "text, json, reference or legacy", "text"}};
+enum class StreamGetFormat { kText, kJson, kReference, kLegacy };
+constexpr std::string_view kStreamGetFormats[] = {"text", "json", "reference", "legacy"};
+constexpr OptionSpec kStreamGetOwnOptions[] = {
+    {"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
+    {"o,output", "FORMAT", "text, json, reference or legacy", "text", one_of(kStreamGetFormats)}};
 constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
 constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 
@@ -47,7 +51,7 @@ stream::StreamQuery query_of(const Invocation& invocation) {
 
 Result<stream::StreamSet> read_stream_file(const std::string& file, stream::ImportOptions options) {
   STRAKE_TRY(const std::string text, read_text_input(file, stream::kMaxStreamBytes));
-  if (file != "-") {
+  if (file != kStandardInputPath) {
     // The files of a build lie beside its meta.json.
     options.base_url = fmt::format("file://{}/", std::filesystem::absolute(file).parent_path().string());
   }
@@ -56,18 +60,19 @@ Result<stream::StreamSet> read_stream_file(const std::string& file, stream::Impo
 
 Result<stream::StreamSet> read_stream_of_release(const Invocation& invocation) {
   Invocation of_release = invocation;
-  of_release.values.erase("arch");  // it chooses the boot image; the release says the same for all architectures
+  of_release.forget("arch");  // it chooses the boot image; the release says the same for all architectures
   STRAKE_TRY(release::ReleasePayload payload, read_release(of_release, invocation.value("release")));
   if (payload.boot_images) return std::move(payload.boot_images->set);
-  return error(Code::kNotFound,
-               "release {} carries no boot image metadata (manifest coreos-bootimages); use -f or --mirror",
-               payload.version)
-      .with_reason("Blocked");
+  return with_verdict(
+      error(Code::kNotFound,
+            "release {} carries no boot image metadata (manifest coreos-bootimages); use -f or --mirror",
+            payload.version),
+      Verdict::kBlocked);
 }
 
 net::CallOptions mirror_call(const Invocation& invocation) {
   net::CallOptions call;
-  call.timeout = 1min;
+  call.timeout = invocation.duration("timeout");
   call.stop = invocation.stop;
   return call;
 }
@@ -114,7 +119,7 @@ Result<stream::Stream> read_stream(const Invocation& invocation) {
     if (given("mirror")) return read_stream_mirror(invocation, options);
     runtime::ThreadRuntime runtime;
     STRAKE_TRY(const auto api, connect(runtime, invocation));
-    return bootimage::read_cluster_streams(*api, runtime.call_within(1min, invocation.stop));
+    return bootimage::read_cluster_streams(*api, cluster_call(runtime, invocation));
   };
   STRAKE_TRY(const stream::StreamSet streams, read_set());
   STRAKE_TRY(const stream::Stream* stream, blocked_when_absent(streams.find(invocation.value("stream"))));
@@ -131,15 +136,15 @@ Result<int> show_mirror_index(const Invocation& invocation, const release::Strea
   json::Object index;
   for (const std::string& arch : shown) {
     STRAKE_TRY(const std::vector<std::string> versions, blocked_when_absent(mirror.versions(arch)));
-    if (!as_json) print(fmt::format("{}: {}\n", arch, fmt::join(versions, " ")));
+    if (!as_json) invocation.out().text(fmt::format("{}: {}\n", arch, fmt::join(versions, " ")));
     index[arch] = json::Array(versions.begin(), versions.end());
   }
-  if (as_json) print(json::write_pretty(json::Object{{"versions", std::move(index)}}));
+  if (as_json) invocation.out().document(json::write_pretty(json::Object{{"versions", std::move(index)}}));
   return kExitOk;
 }
 
 Result<int> run_stream_show(const Invocation& invocation) {
-  STRAKE_TRY(const bool as_json, wants_json(invocation));
+  const bool as_json = wants_json(invocation);
   STRAKE_CHECK_OK(require_one_source(invocation));
   if (!invocation.value("mirror").empty() && invocation.value("mirror-version").empty()) {
     STRAKE_TRY(const release::UrlReader reader, mirror_reader(invocation));
@@ -148,41 +153,46 @@ Result<int> run_stream_show(const Invocation& invocation) {
   }
   STRAKE_TRY(const stream::Stream stream, read_stream(invocation));
   STRAKE_TRY(const stream::Stream narrowed, blocked_when_absent(stream::narrow_stream(stream, query_of(invocation))));
-  print(as_json ? json::write_pretty(narrowed.document) : stream::describe_stream(narrowed));
+  as_json ? invocation.out().document(json::write_pretty(narrowed.document))
+          : invocation.out().text(stream::describe_stream(narrowed));
   return kExitOk;
 }
 
 Result<int> run_stream_get(const Invocation& invocation) {
-  const std::string& output = invocation.value("output");
-  if (output != "text" && output != "json" && output != "reference" && output != "legacy") {
-    return error(Code::kInvalidArgument, "-o '{}': expected text, json, reference or legacy", output);
-  }
+  const auto format = invocation.choice<StreamGetFormat>("output");
   const stream::StreamQuery query = query_of(invocation);
   if (query.platform.empty()) {
     return error(Code::kInvalidArgument, "--platform is missing; `strake stream show` lists the platforms");
   }
-  if (output == "legacy" && query.platform != "aws") {
+  if (format == StreamGetFormat::kLegacy && query.platform != "aws") {
     return error(Code::kInvalidArgument, "-o legacy is the form rhcos.json had for AMIs: it goes with --platform aws");
   }
   STRAKE_CHECK_OK(require_one_source(invocation));
   STRAKE_TRY(const stream::Stream stream, read_stream(invocation));
-  if (output == "legacy") {
+  if (format == StreamGetFormat::kLegacy) {
     STRAKE_TRY(const stream::Stream narrowed, blocked_when_absent(stream::narrow_stream(stream, query)));
     STRAKE_TRY(const json::Value amis, blocked_when_absent(stream::legacy_amis(narrowed, query.arch)));
-    print(json::write_pretty(amis));
+    invocation.out().document(json::write_pretty(amis));
     return kExitOk;
   }
   STRAKE_TRY(const stream::StreamAnswer answer, blocked_when_absent(stream::ask_stream(stream, query)));
-  if (output == "json") {
-    print(json::write_pretty(answer.value));
-  } else if (output == "text") {
-    print(answer.text);
+  if (format == StreamGetFormat::kJson) {
+    invocation.out().document(json::write_pretty(answer.value));
+  } else if (format == StreamGetFormat::kText) {
+    invocation.out().text(answer.text);
   } else {
     STRAKE_TRY(const std::string reference, blocked_when_absent(answer.reference()));
-    print(reference + "\n");
+    invocation.out().text(reference + "\n");
   }
   return kExitOk;
 }
+
+constexpr ExitMeaning kStreamExits[] = {
+    {kExitOk, "printed"},
+    {kExitBlocked,
+     "the platform, architecture, region, format, stream or version is absent; the message names what exists"},
+    kServerOrRegistryUnreachable,
+    kImageNotGenuine};
 
 }  // namespace
 
@@ -190,32 +200,28 @@ const CommandSpec kStreamShowCommand{
     "stream show",
     "Show boot image metadata: architectures, platforms, releases, formats, cloud images.",
     "Reads one source, by default the cluster's ConfigMap coreos-bootimages. -o json prints the stream itself, members "
-    "unknown to this program\n"
-    "included; with options that narrow it down the rest is left out and the paths stay:\n\n"
+    "unknown to this program included; with options that narrow it down the rest is left out and the paths stay:\n\n"
     "  strake stream show -f coreos-rhel-9.json\n"
-    "  strake stream show --release ./release --arch x86_64 -o json | jq .architectures.x86_64.artifacts.vmware\n"
-    "  strake stream show --mirror https://mirror.example.com/pub/openshift-v4        which versions there are\n"
-    "  strake stream show --mirror https://mirror.example.com/pub/openshift-v4 --mirror-version 4.16.3\n\n"
-    "Exit codes: 0 shown, 3 the platform, architecture, region, format, stream or version is absent (the message names "
-    "what exists), 1 error.",
+    "  strake stream show --release ./release --arch x86_64 -o json | jq .architectures.x86_64\n"
+    "  strake stream show --mirror https://mirror.example.com/pub/openshift-v4   which versions there are\n"
+    "  strake stream show --mirror https://mirror.example.com/pub/openshift-v4 --mirror-version 4.16.3",
     {},
     kStreamShowOptions,
-    run_stream_show};
+    run_stream_show,
+    kStreamExits};
 
 const CommandSpec kStreamGetCommand{
     "stream get",
     "Print the boot image for a platform, architecture and region.",
     "With --format the file of that format, with --region the cloud image there; with neither the platform's cloud "
-    "images, or its files where it\n"
-    "has none. -o json prints what stands in the stream at that place; -o reference one line: an AMI id, "
-    "projects/P/global/images/N, a marketplace\n"
-    "URN, bucket/object or the URL of a file; -o legacy the AMIs as rhcos.json had them.\n\n"
+    "images, or its files where it has none. -o json prints what stands in the stream at that place; -o reference one "
+    "line: an AMI id, projects/P/global/images/N, a marketplace URN, bucket/object or the URL of a file; -o legacy the "
+    "AMIs as rhcos.json had them.\n\n"
     "  strake stream get --platform vmware --arch x86_64 -o json      release, location, sha256\n"
-    "  ami=$(strake stream get -f stream.json --platform aws --region eu-west-1 -o reference)\n\n"
-    "Exit codes: 0 printed, 3 the platform, architecture, region, format, stream or version is absent (the message "
-    "names what exists), 1 error.",
+    "  ami=$(strake stream get -f stream.json --platform aws --region eu-west-1 -o reference)",
     {},
     kStreamGetOptions,
-    run_stream_get};
+    run_stream_get,
+    kStreamExits};
 
 }  // namespace strake::cmd

@@ -1,12 +1,8 @@
-#include <unistd.h>
-
-#include <charconv>
-#include <cstdio>
-
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
-#include "cmd/verbs/daemon.h"
 #include "cmd/output/plan_text.h"
+#include "cmd/output/shell_words.h"
+#include "cmd/verbs/daemon.h"
 #include "cmd/version.h"
 #include "controlplane/control_plane.h"
 #include "controlplane/sample_job.h"
@@ -15,53 +11,42 @@ namespace strake::cmd {
 
 namespace {
 
+constexpr std::int64_t kMaxNodes = 1000;
+
 constexpr OptionSpec kUpOptions[] = {
-    {"state", "DIR", "folder for the database, keys and sandboxed nodes (default: $XDG_STATE_HOME/strake)"},
-    {"listen", "ADDR:PORT", "where the API is served", "127.0.0.1:7443"},
-    {"write-kubeconfig", "FILE", "also write the administrator's kubeconfig here (always written: DIR/kubeconfig)"},
-    {"nodes", "N", "sandboxed nodes to run in this process: one in three a master, the others workers", "0"},
+    {"state", "DIR", "folder for the database, keys and sandboxed nodes (default: $XDG_STATE_HOME/strake)", "",
+     kFolderValue},
+    {"listen", "ADDR:PORT", "where the API is served; an IPv6 address stands in brackets: [::1]:7443", "127.0.0.1:7443",
+     kEndpointValue},
+    {"write-kubeconfig", "FILE", "also write the administrator's kubeconfig here (always written: DIR/kubeconfig)", "",
+     kFileValue},
+    {"nodes", "N", "sandboxed nodes to run in this process: one in three a master, the others workers", "0",
+     integer_from(0, kMaxNodes)},
     {"once", "", "run the sample job (release A, then B) and exit: 0 only if every node and pool ended as planned"},
     {"sample", "", "run the sample job, then stay up"},
     kLogFormatOption,
     kLogLevelOption,
 };
 
-constexpr std::size_t kMaxNodes = 1000;
-
-Result<std::size_t> parse_node_count(const std::string& text) {
-  std::size_t count = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (failure != std::errc() || end != text.data() + text.size() || count > kMaxNodes) {
-    return error(Code::kInvalidArgument, "--nodes {}: a number from 0 to {}", text, kMaxNodes);
-  }
-  return count;
-}
-
-void print_line(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
-void print_what_to_try(const controlplane::ControlPlane& control_plane) {
-  print_line(
-      fmt::format("\nThe control plane is at {}. In another terminal:\n"
-                  "  export KUBECONFIG={}\n"
-                  "  kubectl get nodes,machineconfigpools\n"
-                  "  kubectl get machineconfigs\n"
-                  "  strake plan\n"
-                  "  strake bootimage check\n"
-                  "Stop it with Ctrl-C; `strake up` on the same folder goes on where it was.",
-                  control_plane.url(), control_plane.kubeconfig().string()));
+void print_what_to_try(const controlplane::ControlPlane& control_plane, const Invocation& invocation) {
+  invocation.out().line(fmt::format(
+      "\nThe control plane is at {0}. In another terminal:\n"
+      "  export KUBECONFIG={1}\n"
+      "  kubectl get nodes,machineconfigpools\n"
+      "  kubectl get machineconfigs\n"
+      "  {2} plan\n"
+      "  {2} bootimage check\n"
+      "Stop it with Ctrl-C; `{2} up` on the same folder goes on where it was.",
+      control_plane.url(), shell_word(control_plane.kubeconfig().string()), program_to_paste(invocation.program)));
 }
 
 Result<int> run_up(const Invocation& invocation) {
   controlplane::ControlPlaneOptions options;
   options.version = kVersion;
-  options.state =
-      invocation.value("state").empty() ? default_state_dir() : std::filesystem::path(invocation.value("state"));
-  options.listen = invocation.value("listen");
-  options.kubeconfig_copy = invocation.value("write-kubeconfig");
-  STRAKE_TRY(options.nodes, parse_node_count(invocation.value("nodes")));
+  options.state = invocation.has("state") ? invocation.path("state") : default_state_dir();
+  options.listen = invocation.endpoint("listen");
+  options.kubeconfig_copy = invocation.path("write-kubeconfig");
+  options.nodes = static_cast<std::size_t>(invocation.integer("nodes"));
   const bool once = invocation.is_set("once");
   const bool sample = once || invocation.is_set("sample");
   if (sample && options.nodes < 2)
@@ -70,14 +55,14 @@ Result<int> run_up(const Invocation& invocation) {
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto daemon, Daemon::start(runtime, invocation));
   STRAKE_TRY(const auto control_plane, controlplane::ControlPlane::start(runtime, options, daemon->signals()));
-  print_line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion, control_plane->url(),
-                         options.state.string(), options.nodes));
+  invocation.out().line(fmt::format("Strake {}: API at {}, state in {}, {} sandboxed nodes", kVersion,
+                                    control_plane->url(), options.state.string(), options.nodes));
   if (sample) {
     controlplane::SampleJobOptions job;
     job.work_dir = options.state / "samples";
     job.nodes = options.nodes;
     job.version = kVersion;
-    job.print = print_line;
+    job.print = [&](const std::string& line) { invocation.out().line(line); };
     job.render_plan = render_plan;
     const Status finished = controlplane::run_sample_job(runtime, control_plane->admin_api(), job, invocation.stop);
     if (!finished.ok()) {
@@ -86,12 +71,15 @@ Result<int> run_up(const Invocation& invocation) {
     }
   }
   if (!once) {
-    print_what_to_try(*control_plane);
+    print_what_to_try(*control_plane, invocation);
     (void)runtime.sleep(std::chrono::hours(24 * 365 * 10), invocation.stop);
   }
   control_plane->stop();
   return kExitOk;
 }
+
+constexpr ExitMeaning kUpExits[] = {{kExitOk, "stopped in good order; with --once: everything ended as planned"},
+                                    {kExitBlocked, "the state folder is in use by another process"}};
 
 }  // namespace
 
@@ -99,15 +87,13 @@ const CommandSpec kUpCommand{
     "up",
     "Run a control plane on this machine: embedded API server, controllers, and sandboxed nodes if wanted.",
     "Everything lives below the state folder; nothing needs root. The API is Kubernetes-style: kubectl works with the "
-    "kubeconfig it writes. All data\n"
-    "is on disk before a write is answered, so it may be killed at any moment. Sandboxed nodes run the real agent on a "
-    "folder each\n"
-    "(DIR/nodes/NAME) and \"reboot\" there.\n\n"
-    "Exit codes: 0 stopped in good order (with --once: everything ended as planned), 1 error, 3 the state folder is in "
-    "use by another process.\n\n"
-    "Example: strake up --nodes 6 --once",
+    "kubeconfig it writes. All data is on disk before a write is answered, so it may be killed at any moment. "
+    "Sandboxed nodes run the real agent on a folder each (DIR/nodes/NAME) and \"reboot\" there.\n\n"
+    "  strake up --nodes 6 --once",
     {},
     kUpOptions,
-    run_up};
+    run_up,
+    kUpExits,
+    Lifetime::kDaemon};
 
 }  // namespace strake::cmd

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/verdict.h"
 #include "oci/registry/registry_auth.h"
 
 namespace strake::oci {
@@ -66,7 +67,7 @@ Status RegistryClient::Transfer::take_head(const net::ResponseHead& head) {
   }
   const auto length = parse_decimal(head.headers.get("Content-Length").value_or(""));
   if (length && *length != expected) {
-    return error(Code::kCorrupt, "the registry announces {} bytes, the descriptor says {}", *length, expected);
+    return not_genuine("the registry announces {} bytes, the descriptor says {}", *length, expected);
   }
   return {};
 }
@@ -81,7 +82,7 @@ Status RegistryClient::Transfer::take_data(std::string_view data) {
   data.remove_prefix(again);
   if (data.empty()) return {};
   if (data.size() > descriptor.size - position) {
-    return error(Code::kCorrupt, "the registry sends more than the {} bytes the descriptor says", descriptor.size);
+    return not_genuine("the registry sends more than the {} bytes the descriptor says", descriptor.size);
   }
   position += data.size();
   Status taken = on_data(data);

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/verdict.h"
 #include "codec/base64.h"
 #include "net/retry.h"
 
@@ -193,14 +194,14 @@ Result<Descriptor> describe_manifest(std::string_view bytes, const net::Headers&
   const Result<codec::Digest> asked = codec::Digest::parse(tag_or_digest);
   const codec::Digest found = hash_as(asked.ok() ? asked->algorithm() : codec::Digest::Algorithm::kSha256);
   if (asked.ok() && found != *asked) {
-    return error(Code::kCorrupt, "the registry answered with a manifest of digest {} when {} was asked for",
-                 found.to_string(), asked->to_string());
+    return not_genuine("the registry answered with a manifest of digest {} when {} was asked for", found.to_string(),
+                       asked->to_string());
   }
   if (const auto claimed = headers.get("Docker-Content-Digest"); claimed && !asked.ok()) {
     const Result<codec::Digest> digest = codec::Digest::parse(*claimed);
     if (digest.ok() && hash_as(digest->algorithm()) != *digest) {
-      return error(Code::kCorrupt, "the manifest has digest {}, but the registry announced {}", found.to_string(),
-                   digest->to_string());
+      return not_genuine("the manifest has digest {}, but the registry announced {}", found.to_string(),
+                         digest->to_string());
     }
   }
   const std::string_view announced = without_parameters(headers.get("Content-Type").value_or(""));

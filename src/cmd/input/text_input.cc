@@ -1,4 +1,4 @@
-#include "cmd/input/text_io.h"
+#include "cmd/input/text_input.h"
 
 #include <cstdio>
 
@@ -8,16 +8,6 @@ namespace strake::cmd {
 
 std::string shown_path(std::string_view path) {
   return path == kStandardInputPath ? "standard input" : std::string(path);
-}
-
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-void tell_progress(std::string_view text) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
-}
-
-void warn(std::string_view text) {
-  std::fprintf(stderr, "strake: warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
 Result<std::string> read_text_input(const std::string& path, std::size_t max_bytes) {

@@ -1,4 +1,4 @@
-// What verbs read and print as plain text.
+// Whole files, or standard input, as verbs read them.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,5 @@ Result<std::string> read_text_input(const std::string& path, std::size_t max_byt
 
 /// What a file is called in messages: "standard input" for "-".
 std::string shown_path(std::string_view path);
-
-void print(std::string_view text);
-
-/// A line about progress on stderr, so that it does not mix with the result.
-void tell_progress(std::string_view text);
-
-/// "strake: warning: ..." on stderr, so that it does not mix with the result.
-void warn(std::string_view text);
 
 }  // namespace strake::cmd

@@ -1,0 +1,59 @@
+#include "cmd/cli/commands.h"
+
+namespace strake::cmd {
+
+namespace {
+
+// One a line, so that a new verb is a new line; verbs of one group stand together.
+constexpr const CommandSpec* kCommands[] = {
+    &kUpCommand,
+    &kReleaseApplyCommand,
+    &kReleaseInfoCommand,
+    &kReleaseImagesCommand,
+    &kReleaseVerifyCommand,
+    &kReleaseBootimagesCommand,
+    &kReleaseMirrorCommand,
+    &kPlanCommand,
+    &kRenderCommand,
+    &kDiffCommand,
+    &kExplainCommand,
+    &kConfigLintCommand,
+    &kModeShowCommand,
+    &kModeSetCommand,
+    &kControllerCommand,
+    &kAgentCommand,
+    &kBootimageCheckCommand,
+    &kStreamShowCommand,
+    &kStreamGetCommand,
+    &kOsInspectCommand,
+    &kOsLsCommand,
+    &kOsCatCommand,
+    &kOsDiffCommand,
+    &kOsExtractCommand,
+    &kIgnitionValidateCommand,
+    &kIgnitionShowCommand,
+    &kIgnitionConvertCommand,
+    &kIgnitionMergeCommand,
+    &kVersionCommand,
+    &kCompletionCommand,
+    &kManCommand,
+};
+
+constexpr VerbGroup kVerbGroups[] = {
+    {"release",
+     "A release: what is in it, whether it is genuine, its boot images; mirror it, publish it to a cluster."},
+    {"config", "MachineConfigs as files: check them before they reach a cluster."},
+    {"mode", "How far Strake may act in a cluster: observe, assist or own."},
+    {"bootimage", "The images new machines boot from."},
+    {"stream", "Boot image metadata: which image for which platform, architecture, region."},
+    {"os", "Inside an OS image: what it is, its files, what differs between two."},
+    {"ignition", "Ignition configs: validate, show, convert, merge."},
+};
+
+}  // namespace
+
+std::span<const CommandSpec* const> all_commands() { return kCommands; }
+
+std::span<const VerbGroup> verb_groups() { return kVerbGroups; }
+
+}  // namespace strake::cmd
