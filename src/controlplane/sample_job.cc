@@ -13,6 +13,7 @@
 #include "release/payload.h"
 #include "release/publish.h"
 #include "release/sample.h"
+#include "rollout/node_ledger.h"
 
 namespace strake::controlplane {
 
@@ -22,18 +23,24 @@ using namespace std::chrono_literals;
 
 constexpr auto kLookInterval = 200ms;
 
+using PoolNodes = std::vector<const api::NodeView*>;
+
+bool has_reached(const api::NodeView& node, const std::string& target) {
+  return node.done() && node.desired_config == target;
+}
+
 /// One line a pool, printed when it differs from the last.
-std::string progress_line(const rollout::PoolPlan& plan) {
-  const api::PoolCounts counts = rollout::count_nodes(plan);
+std::string progress_line(const std::string& pool, const std::string& target, const PoolNodes& nodes) {
   std::string updating;
-  for (const rollout::NodePlan& node : plan.nodes) {
-    if (node.action != rollout::NodeAction::kUpdating && node.action != rollout::NodeAction::kFailing) continue;
-    const api::NodeState& state = node.node.state;
-    const bool begun = state != api::NodeState::kAbsent && state != api::NodeState::kDone;
-    updating += fmt::format("{}{} ({})", updating.empty() ? "" : ", ", node.node.name,
-                            !node.node.healthy ? "rebooting" : (begun ? state.text() : "targeted"));
+  std::size_t updated = 0;
+  for (const api::NodeView* node : nodes) {
+    if (has_reached(*node, target)) ++updated;
+    if (has_reached(*node, target) || node->desired_config != target) continue;
+    const bool begun = node->state != api::NodeState::kAbsent && node->state != api::NodeState::kDone;
+    updating += fmt::format("{}{} ({})", updating.empty() ? "" : ", ", node->name,
+                            !node->healthy ? "rebooting" : (begun ? node->state.text() : "targeted"));
   }
-  return fmt::format("{:<8} {}/{} nodes on {}{}", plan.pool, counts.updated, counts.machines, plan.target,
+  return fmt::format("{:<8} {}/{} nodes on {}{}", pool, updated, nodes.size(), target,
                      updating.empty() ? "" : "; at work: " + updating);
 }
 
@@ -43,21 +50,11 @@ std::string versions_of(const std::vector<kube::Object>& objects) {
   return versions;
 }
 
-bool all_pools_reached(const rollout::ClusterPlan& cluster, const std::vector<kube::Object>& pools,
-                       const std::string& release, const std::map<std::string, std::string>& release_of_config) {
-  for (const kube::Object& pool : pools) {
-    const api::MachineConfigPoolView view(pool.json());
-    const auto found = release_of_config.find(view.target());
-    if (found == release_of_config.end() || found->second != release) return false;
-    if (view.reached() != view.target() || !api::condition_is_true(pool.json(), api::pool_condition::kUpdated))
-      return false;
-  }
-  for (const rollout::PoolPlan& plan : cluster.pools) {
-    for (const rollout::NodePlan& node : plan.nodes) {
-      if (node.action != rollout::NodeAction::kCurrent) return false;
-    }
-  }
-  return !pools.empty();
+bool pool_reached(const kube::Object& pool, const PoolNodes& nodes) {
+  const api::MachineConfigPoolView view(pool.json());
+  return view.reached() == view.target() && api::condition_is_true(pool.json(), api::pool_condition::kUpdated) &&
+         std::all_of(nodes.begin(), nodes.end(),
+                     [&](const api::NodeView* node) { return has_reached(*node, view.target()); });
 }
 
 class SampleJob {
@@ -79,12 +76,13 @@ class SampleJob {
   Status follow(const std::string& release);
   Status check_end();
   Status show_boot_images();
-  Result<std::map<std::string, std::string>> releases_of_rendered();
+  std::string release_of(const std::string& config);
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
   const SampleJobOptions& options_;
   std::stop_token stop_;
+  std::map<std::string, std::string> release_of_config_;
 };
 
 Status SampleJob::apply(release::SampleRelease sample, const std::string& name) {
@@ -108,35 +106,49 @@ Status SampleJob::wait_for_nodes() {
   }
 }
 
-Result<std::map<std::string, std::string>> SampleJob::releases_of_rendered() {
-  STRAKE_TRY(const kube::ListPage configs, api_.list(api::kMachineConfig, "", {}, call()));
-  std::map<std::string, std::string> releases;
-  for (const kube::Object& config : configs.items) {
-    releases[config.name()] = config.annotation(api::config_annotation::kReleaseImageVersion).value_or("");
-  }
-  return releases;
+/// The release a rendered config belongs to, read once each; "" while it is not there.
+std::string SampleJob::release_of(const std::string& config) {
+  const auto known = release_of_config_.find(config);
+  if (known != release_of_config_.end()) return known->second;
+  const auto read = api_.get(api::kMachineConfig, {"", config}, call());
+  if (!read.ok()) return "";
+  return release_of_config_[config] = read->annotation(api::config_annotation::kReleaseImageVersion).value_or("");
 }
 
 Status SampleJob::follow(const std::string& release) {
   const runtime::TimePoint limit = time_limit();
+  kube::InformerOptions slim;
+  slim.reduce = api::slim_node;
+  kube::Informer informer(runtime_, api_, kube::core::kNode, slim);
+  informer.start();
+  STRAKE_CHECK_OK(informer.wait_synced(call()));
+  rollout::NodeLedger ledger;
   std::map<std::string, std::string> shown;
   std::string looked_at;
   while (true) {
-    // A pool's status changes with its nodes: reading all nodes pays only when it has.
     const auto pools = api_.list(api::kMachineConfigPool, "", {}, call());
-    const std::string versions = pools.ok() ? versions_of(pools->items) : looked_at;
-    if (versions != looked_at) {
-      const auto cluster = rollout::read_cluster_plan(api_, call());
-      const auto releases = releases_of_rendered();
-      if (cluster.ok() && releases.ok()) {
-        looked_at = versions;
-        for (const rollout::PoolPlan& plan : cluster->pools) {
-          if (plan.target.empty()) continue;
-          std::string line = progress_line(plan);
-          if (std::string& last = shown[plan.pool]; last != line) options_.print(last = std::move(line));
-        }
-        if (all_pools_reached(*cluster, pools->items, release, *releases)) return {};
+    // A pool's status changes with its nodes: looking at all of them pays only when it has.
+    if (pools.ok() && !pools->items.empty() && versions_of(pools->items) != looked_at) {
+      looked_at = versions_of(pools->items);
+      std::vector<kube::ObjectPtr> shared;
+      for (const kube::Object& pool : pools->items) shared.push_back(std::make_shared<const kube::Object>(pool));
+      const std::vector<rollout::NodeLedger::NodePtr> nodes = ledger.update(informer.list());
+      const rollout::PoolMembers members = rollout::sort_out(rollout::PoolSelectors(shared), nodes);
+      bool all_reached = true;
+      for (const kube::Object& pool : pools->items) {
+        const std::string target = api::MachineConfigPoolView(pool.json()).target();
+        const PoolNodes of_pool = members.of(pool.name());
+        if (target.empty() || release_of(target) != release || !pool_reached(pool, of_pool)) all_reached = false;
+        if (target.empty()) continue;
+        std::string line = progress_line(pool.name(), target, of_pool);
+        if (std::string& last = shown[pool.name()]; last != line) options_.print(last = std::move(line));
       }
+      if (all_reached) return {};
+      // The cache of nodes may be a moment behind the pools.
+      if (std::all_of(pools->items.begin(), pools->items.end(), [](const kube::Object& pool) {
+            return api::condition_is_true(pool.json(), api::pool_condition::kUpdated);
+          }))
+        looked_at.clear();
     }
     if (runtime_.now() > limit)
       return error(Code::kTimeout,
@@ -193,11 +205,9 @@ Status SampleJob::pause_pools(bool paused) {
 Status SampleJob::show_plan(const std::string& release) {
   const runtime::TimePoint limit = time_limit();
   while (true) {
-    STRAKE_TRY(const auto releases, releases_of_rendered());
     STRAKE_TRY(const auto cluster, rollout::read_cluster_plan(api_, call()));
     const bool rendered = std::all_of(cluster.pools.begin(), cluster.pools.end(), [&](const rollout::PoolPlan& plan) {
-      const auto found = releases.find(plan.target);
-      return found != releases.end() && found->second == release;
+      return !plan.target.empty() && release_of(plan.target) == release;
     });
     if (rendered) {
       options_.print("Plan (strake plan):\n" + options_.render_plan(cluster));

@@ -68,8 +68,8 @@ json::Value node_json(const rollout::NodePlan& node) {
 }  // namespace
 
 std::string render_plan(const rollout::ClusterPlan& plan) {
+  if (plan.pools.empty()) return "No pools. Apply a release first: strake release apply DIR\n";
   std::string text;
-  if (plan.pools.empty()) text = "No pools. Apply a release first: strake release apply DIR\n";
   for (const rollout::PoolPlan& pool : plan.pools) {
     text += pool_line(pool);
     for (const rollout::Trouble& trouble : pool.troubles) {
