@@ -331,10 +331,15 @@ Result<ProcessOutput> run(const Command& command, std::stop_token stop) {
   return Conversation(command, std::move(process), std::move(ends), std::move(stop)).finish();
 }
 
+Status check_exit(const Command& command, const ProcessOutput& output) {
+  if (output.exit.success()) return {};
+  return error(Code::kIo, "program {} {}{}", command.argv.front(), to_string(output.exit), quoted_end(command, output));
+}
+
 Result<ProcessOutput> run_checked(const Command& command, std::stop_token stop) {
   STRAKE_TRY(ProcessOutput output, run(command, std::move(stop)));
-  if (output.exit.success()) return output;
-  return error(Code::kIo, "program {} {}{}", command.argv.front(), to_string(output.exit), quoted_end(command, output));
+  STRAKE_CHECK_OK(check_exit(command, output));
+  return output;
 }
 
 Result<ChildProcess> ChildProcess::start(const Command& command) {

@@ -68,7 +68,10 @@ struct ProcessOutput {
 /// kCancelled, kExhausted (stdout limit), or what the system said; timeouts and the like carry the last of stderr.
 Result<ProcessOutput> run(const Command& command, std::stop_token stop = {});
 
-/// The same, where anything but exit status 0 is an error (kIo) that carries the last of stderr.
+/// kIo for anything but exit status 0, with the last of stderr.
+Status check_exit(const Command& command, const ProcessOutput& output);
+
+/// The same as run, where anything but exit status 0 is an error.
 Result<ProcessOutput> run_checked(const Command& command, std::stop_token stop = {});
 
 /// A program that runs beside us, such as a server. Its stdout and stderr go to `log_file`, else to /dev/null. Not for
