@@ -7,167 +7,208 @@
 
 namespace strake::agent {
 
-namespace {
-
-/// The other side's trouble, not this node's: tried again without telling the world that the node is degraded.
-bool is_transient(Code code) {
-  switch (code) {
-    case Code::kConflict:
-    case Code::kExpired:
-    case Code::kUnavailable:
-    case Code::kTimeout:
-    case Code::kCancelled:
-    case Code::kExhausted:
-    case Code::kUnauthenticated:
-    case Code::kNotFound: return true;
-    case Code::kInvalidArgument:
-    case Code::kExists:
-    case Code::kDenied:
-    case Code::kCorrupt:
-    case Code::kUnsupported:
-    case Code::kIo:
-    case Code::kInternal: return false;
-  }
-  return false;
-}
-
-bool holds(const FileState& state, const machineconfig::ManagedEntry& entry) {
-  if (entry.kind == machineconfig::ManagedEntry::Kind::kLink) {
-    return state.kind == FileState::Kind::kLink && state.contents == entry.contents;
-  }
-  return state.kind == FileState::Kind::kFile && state.contents == entry.contents && state.mode == entry.mode;
-}
-
-}  // namespace
-
 Agent::Agent(runtime::Runtime& runtime, kube::KubeApi& api, FileTree& tree, osbackend::OsBackend& os,
              AgentOptions options)
-    : runtime_(runtime), api_(api), tree_(tree), os_(os), disk_(tree), options_(std::move(options)) {}
+    : runtime_(runtime), api_(api), os_(os), executor_(tree, os), disk_(tree), options_(std::move(options)) {}
+
+bool Agent::is_news(const api::NodeView& node) const {
+  if (node.uid != looked_at_.uid || node.desired_config != looked_at_.desired_config) return true;
+  // While it fails, what it wrote itself is no reason to try again.
+  if (failures_ > 0) return false;
+  return node.current_config != looked_at_.current_config || node.state != looked_at_.state;
+}
+
+void Agent::wait_for_news(runtime::Queue<api::NodeView>& changes, const runtime::Call& wait) {
+  while (true) {
+    auto change = changes.pop(wait);
+    if (!change.ok()) return;
+    while (changes.size() > 0) {
+      if (auto later = changes.pop(wait); later.ok()) change = std::move(later);
+    }
+    if (is_news(*change)) return;
+  }
+}
 
 Outcome Agent::run(std::stop_token stop) {
-  runtime::Queue<int> wake(runtime_);
+  runtime::Queue<api::NodeView> changes(runtime_);
   kube::InformerOptions only_this_node;
   only_this_node.field_selector = "metadata.name=" + options_.node;
   only_this_node.resync = std::chrono::minutes(5);
   kube::Informer node(runtime_, api_, kube::core::kNode, only_this_node);
-  node.on_change([&](const kube::ObjectKey&) { wake.push(0); });
+  node.add_handlers({[&](const kube::ObjectPtr& added) { changes.push(api::node_view(*added)); },
+                     [&](const kube::ObjectPtr&, const kube::ObjectPtr& now) { changes.push(api::node_view(*now)); },
+                     nullptr});
   node.start();
-  runtime::Duration retry = options_.first_retry;
   while (!stop.stop_requested()) {
-    Result<Outcome> outcome = sync(stop);
+    const Result<Outcome> outcome = sync(stop);
     if (outcome.ok() && *outcome == Outcome::kRebooting) return Outcome::kRebooting;
-    if (outcome.ok() && *outcome == Outcome::kProgressed) {
-      retry = options_.first_retry;
-      continue;
-    }
-    runtime::Call wait{stop, {}};
+    // Progress is no recovery: what is made good and breaks again must not be repeated without a pause.
+    if (outcome.ok() && *outcome == Outcome::kProgressed) continue;
+    runtime::Duration pause = options_.look_again;
     if (outcome.ok()) {
-      retry = options_.first_retry;
+      recovered();
     } else {
-      report_failure(outcome.error(), stop);
-      wait.deadline = runtime_.now() + retry;
-      retry = std::min(retry * 2, options_.longest_retry);
+      pause = failed(outcome.error(), stop);
     }
-    // A change wakes the agent early. Several changes are one reason to look.
-    if (wake.pop(wait).ok()) {
-      while (wake.size() > 0) (void)wake.pop(wait);
-    }
+    wait_for_news(changes, within(pause, stop));
   }
   return Outcome::kSettled;
 }
 
-Result<Observation> Agent::observe(const kube::Object& node) {
+Result<Observation> Agent::observe(const kube::Object& node, std::stop_token stop) {
   Observation observed;
   STRAKE_TRY(observed.current, disk_.current_config());
   STRAKE_TRY(observed.journal, disk_.journal());
-  STRAKE_TRY_CONTEXT(observed.os, os_.status(), "asking the OS what it runs");
+  STRAKE_TRY_CONTEXT(observed.os, os_.status(within(options_.call_timeout, stop)), "asking the OS what it runs");
   observed.node = api::node_view(node);
+  if (observed.journal && should_be_in_place(*observed.journal, observed.os)) {
+    STRAKE_TRY(observed.mismatch, mismatch(observed.journal->config, observed.os));
+  }
   return observed;
 }
 
 Result<Outcome> Agent::sync(std::stop_token stop) {
-  STRAKE_TRY_CONTEXT(
-      const kube::Object node,
-      api_.get(kube::core::kNode, {"", options_.node}, runtime_.call_within(options_.call_timeout, stop)),
-      "reading node {}", options_.node);
-  STRAKE_TRY(const Observation observed, observe(node));
-  switch (next_step(observed)) {
+  doing_ = Doing::kReadingNode;
+  STRAKE_TRY_CONTEXT(const kube::Object node,
+                     api_.get(kube::core::kNode, {"", options_.node}, within(options_.call_timeout, stop)),
+                     "reading node {}", options_.node);
+  looked_at_ = api::node_view(node);
+  doing_ = Doing::kLookingAtMachine;
+  STRAKE_TRY(Observation observed, observe(node, stop));
+  const NextStep next = next_step(observed, options_.boots_for_config);
+  switch (next) {
     case NextStep::kNothing: return Outcome::kSettled;
-    case NextStep::kUpdate: return update(observed, stop);
-    case NextStep::kReboot:
-      STRAKE_CHECK_OK(os_.reboot(fmt::format("update to {}", observed.journal->config.name())));
+    case NextStep::kUpdate: return update(std::move(observed), stop);
+    case NextStep::kReboot: {
+      doing_ = Doing::kApplying;
+      const Reboot again{fmt::format("update to {}", observed.journal->config.name())};
+      STRAKE_CHECK_OK(executor_.run(again, within(options_.step_timeout, stop)));
       return Outcome::kRebooting;
+    }
     case NextStep::kFinish: return finish(observed, stop);
+    case NextStep::kRetry: {
+      doing_ = Doing::kChecking;
+      announced_mismatch_ = !announced_mismatch_;
+      if (announced_mismatch_) return *observed.mismatch;
+      return update(std::move(observed), stop);
+    }
+    case NextStep::kGiveUp: {
+      doing_ = Doing::kChecking;
+      return Error(*observed.mismatch)
+          .context(fmt::format("after {} boots the node stays as it is until that is put right or it is given another "
+                               "config",
+                               observed.journal->boots));
+    }
     case NextStep::kReport: {
-      STRAKE_CHECK_OK(report_done(observed.current->name(), observed.node.executed_class, stop));
+      doing_ = Doing::kReporting;
+      // Asked for something else and back before anything of it was done.
+      const bool nothing_done = observed.node.planned_class == "none";
+      const std::string executed = nothing_done ? "none" : observed.node.executed_class;
+      STRAKE_CHECK_OK(report_done(observed.current->name(), executed, stop));
       return Outcome::kProgressed;
     }
   }
   return error(Code::kInternal, "the next step is none of the known ones");
 }
 
-Result<Outcome> Agent::update(Observation observed, std::stop_token stop) {
+Result<UpdatePlan> Agent::plan(Observation& observed, std::stop_token stop) {
   const std::string& target = observed.node.desired_config;
+  doing_ = Doing::kReadingConfig;
   STRAKE_TRY_CONTEXT(const kube::Object config,
-                     api_.get(api::kMachineConfig, {"", target}, runtime_.call_within(options_.call_timeout, stop)),
-                     "reading the desired config");
-  STRAKE_TRY(observed.policy,
-             machineconfig::read_disruption_policy(api_, runtime_.call_within(options_.call_timeout, stop)));
-  STRAKE_TRY_CONTEXT(const UpdatePlan plan, plan_update(observed, config), "planning the update to {}", target);
-  if (observed.node.state != api::NodeState::kWorking) {
+                     api_.get(api::kMachineConfig, {"", target}, within(options_.call_timeout, stop)),
+                     "reading the desired config {}", target);
+  STRAKE_TRY(observed.policy, machineconfig::read_disruption_policy(api_, within(options_.call_timeout, stop)));
+  doing_ = Doing::kPlanning;
+  STRAKE_TRY_CONTEXT(const FileStates want, wanted_files(observed, config), "planning the update to {}", target);
+  doing_ = Doing::kLookingAtMachine;
+  STRAKE_TRY_CONTEXT(const FileStates have, executor_.look_at(want), "planning the update to {}", target);
+  doing_ = Doing::kPlanning;
+  return plan_update(observed, config, want, have).context("planning the update to {}", target);
+}
+
+Result<Outcome> Agent::update(Observation observed, std::stop_token stop) {
+  STRAKE_TRY(const UpdatePlan update, plan(observed, stop));
+  // A node that failed stays so until it is well: whoever looks at it must not see it flicker.
+  if (observed.node.state != api::NodeState::kWorking && !observed.node.state.is_failure()) {
+    doing_ = Doing::kReporting;
     STRAKE_CHECK_OK(annotate(api::NodePatch().set_state(api::NodeState::kWorking), stop));
   }
-  STRAKE_CHECK_OK(
-      disk_.write_journal({Phase::kApplying, config, plan.consequence.disruption, observed.os.boot_id, plan.touched}));
-  STRAKE_CHECK_OK(apply(plan).context("applying {}", target));
-  if (!plan.reboot) {
-    STRAKE_CHECK_OK(disk_.write_journal(
-        {Phase::kReporting, config, plan.consequence.disruption, observed.os.boot_id, plan.touched}));
-    return Outcome::kProgressed;
-  }
-  if (const auto entry = journal_before_reboot(plan, observed.os.boot_id)) STRAKE_CHECK_OK(disk_.write_journal(*entry));
-  STRAKE_CHECK_OK(os_.reboot(fmt::format("update to {}", target)));
-  return Outcome::kRebooting;
+  doing_ = Doing::kApplying;
+  Journal journal{Phase::kApplying, update.config, update.consequence.disruption, observed.os.boot_id, 0,
+                  update.before};
+  const bool same_goal = observed.journal && observed.journal->config.name() == update.config.name();
+  if (same_goal) journal.boots = observed.journal->boots;
+  STRAKE_CHECK_OK(disk_.write_journal(journal));
+  auto applied = apply(update, std::move(journal), stop);
+  if (applied.ok()) return applied;
+  Error failure = std::move(applied).error().context(fmt::format("applying {}", update.config.name()));
+  // After a boot into the new OS the old files would be wrong too; when told to stop, the next start goes on.
+  const bool booted_since = observed.journal && should_be_in_place(*observed.journal, observed.os);
+  if (booted_since || failure.code() == Code::kCancelled) return failure;
+  const Status undone = put_back(update, stop);
+  if (!undone.ok()) return std::move(failure).followed_by(undone.error());
+  return failure;
 }
 
-Status Agent::apply(const UpdatePlan& plan) {
-  for (const auto& [path, entry] : plan.entries) {
-    STRAKE_TRY(const auto state, tree_.read(path));
-    if (state && holds(*state, entry)) continue;
-    if (entry.kind == machineconfig::ManagedEntry::Kind::kLink) {
-      STRAKE_CHECK_OK(tree_.write_link(path, entry.contents));
-    } else {
-      STRAKE_CHECK_OK(tree_.write(path, entry.contents, entry.mode, entry.owner));
+Result<Outcome> Agent::apply(const UpdatePlan& plan, Journal journal, std::stop_token stop) {
+  for (const Step& step : plan.steps) {
+    if (options_.hooks.on_step) options_.hooks.on_step(to_string(step));
+    if (std::holds_alternative<Reboot>(step)) {
+      journal.phase = Phase::kBooting;
+      ++journal.boots;
+      if (const auto entry = options_.policy.journal_before_reboot(journal))
+        STRAKE_CHECK_OK(disk_.write_journal(*entry));
+      STRAKE_CHECK_OK(executor_.run(step, within(options_.step_timeout, stop)));
+      return Outcome::kRebooting;
     }
+    STRAKE_CHECK_OK(executor_.run(step, within(options_.step_timeout, stop)));
   }
-  for (const std::string& path : plan.removals) STRAKE_CHECK_OK(tree_.remove(path));
-  return os_.stage(plan.deployment).context("staging the OS image {}", plan.deployment.image);
+  journal.phase = Phase::kReporting;
+  STRAKE_CHECK_OK(disk_.write_journal(journal));
+  return Outcome::kProgressed;
 }
 
-Status Agent::verify(const kube::Object& config, const osbackend::OsStatus& os) {
-  const osbackend::Deployment wanted = deployment_of(config);
-  if (!(os.booted == wanted)) {
-    return error(Code::kIo, "the machine booted '{}' with [{}] instead of '{}' with [{}]", os.booted.image,
-                 fmt::join(os.booted.kernel_arguments, " "), wanted.image, fmt::join(wanted.kernel_arguments, " "));
+/// Tries everything, whatever fails on the way; the journal goes only when all of it is as it was.
+Status Agent::put_back(const UpdatePlan& plan, std::stop_token stop) {
+  const runtime::Call call = within(options_.step_timeout, stop);
+  STRAKE_TRY_CONTEXT(const FileStates have, executor_.look_at(plan.before), "putting back what was changed");
+  STRAKE_TRY_CONTEXT(const std::vector<Step> steps, plan_undo(plan.before, have), "putting back what was changed");
+  Status undone;
+  const auto keep_first = [&](Status status) {
+    if (undone.ok() && !status.ok()) undone = std::move(status).context("putting back what was changed");
+  };
+  for (const Step& step : steps) keep_first(executor_.run(step, call));
+  keep_first(os_.drop_staged(call));
+  STRAKE_CHECK_OK(undone);
+  return disk_.clear_journal();
+}
+
+Result<std::optional<Error>> Agent::mismatch(const kube::Object& config, const osbackend::OsStatus& os) {
+  const auto not_in_place = [&](std::string what) {
+    return std::optional(error(Code::kIo, "{}", what).context(fmt::format("checking {}", config.name())));
+  };
+  STRAKE_TRY(const osbackend::OsTarget target, os_target(config, os.booted));
+  if (const auto differences = osbackend::differences(os.booted, target); !differences.empty())
+    return not_in_place(fmt::format("the machine booted with {}", fmt::join(differences, ", ")));
+  Observation nothing_else;
+  STRAKE_TRY(const FileStates want, wanted_files(nothing_else, config));
+  STRAKE_TRY(const FileStates have, executor_.look_at(want));
+  for (const auto& [path, wanted] : want) {
+    if (!same_entry(have.at(path), wanted)) return not_in_place(fmt::format("content mismatch for file {}", path));
   }
-  STRAKE_TRY(const auto entries, machineconfig::managed_tree(*json::find(config.json(), {"spec"})));
-  for (const auto& [path, entry] : entries) {
-    STRAKE_TRY(const auto state, tree_.read(path));
-    if (!state || !holds(*state, entry)) return error(Code::kIo, "content mismatch for file {}", path);
-  }
-  return {};
+  return std::optional<Error>();
 }
 
 Result<Outcome> Agent::finish(const Observation& observed, std::stop_token stop) {
+  doing_ = Doing::kApplying;
   Journal journal = *observed.journal;
   const std::string target = journal.config.name();
-  STRAKE_CHECK_OK(verify(journal.config, observed.os).context("checking the node after applying {}", target));
-  if (journal.phase != Phase::kReporting) {
-    journal.phase = Phase::kReporting;
-    STRAKE_CHECK_OK(disk_.write_journal(journal));
-  }
+  journal.phase = Phase::kReporting;
+  STRAKE_CHECK_OK(disk_.write_journal(journal));
   STRAKE_CHECK_OK(disk_.write_current_config(journal.config));
+  doing_ = Doing::kReporting;
   STRAKE_CHECK_OK(report_done(target, machineconfig::to_string(journal.disruption), stop));
+  doing_ = Doing::kApplying;
   STRAKE_CHECK_OK(disk_.clear_journal());
   return Outcome::kProgressed;
 }
@@ -177,9 +218,11 @@ Status Agent::annotate(const api::NodePatch& patch, std::stop_token stop) {
   kube::WriteOptions write;
   write.subresource = "status";
   const auto patched = api_.patch(kube::core::kNode, {"", options_.node}, kube::PatchType::kMerge, patch.to_json(),
-                                  write, runtime_.call_within(options_.call_timeout, stop));
-  if (patched.ok()) return {};
-  return Error(patched.error()).context(fmt::format("writing annotations of node {}", options_.node));
+                                  write, within(options_.call_timeout, stop));
+  if (!patched.ok())
+    return Error(patched.error()).context(fmt::format("writing annotations of node {}", options_.node));
+  looked_at_ = api::node_view(*patched);
+  return {};
 }
 
 Status Agent::report_done(const std::string& config, std::string_view executed_class, std::stop_token stop) {
@@ -191,15 +234,32 @@ Status Agent::report_done(const std::string& config, std::string_view executed_c
                   stop);
 }
 
+runtime::Duration Agent::failed(const Error& failure, std::stop_token stop) {
+  if (failing_goal_ != looked_at_.desired_config) failures_ = 0;
+  failing_goal_ = looked_at_.desired_config;
+  runtime::Duration pause = options_.first_retry;
+  for (unsigned i = 0; i < failures_ && pause < options_.longest_retry; ++i) pause *= 2;
+  pause = std::min(pause, options_.longest_retry);
+  ++failures_;
+  if (stop.stop_requested()) return pause;
+  const Doing failed_at = doing_;
+  if (!is_api_trouble(failed_at, failure.code())) report_failure(failure, stop);
+  if (options_.hooks.on_failure) options_.hooks.on_failure({failed_at, failure, failures_, pause});
+  return pause;
+}
+
+void Agent::recovered() {
+  if (failures_ > 0 && options_.hooks.on_recovery) options_.hooks.on_recovery(failures_);
+  failures_ = 0;
+}
+
 void Agent::report_failure(const Error& failure, std::stop_token stop) {
-  if (is_transient(failure.code()) || stop.stop_requested()) return;
   const bool cannot_follow = failure.reason() == kUnreconcilableReason;
-  const api::NodePatch patch =
-      api::NodePatch()
-          .set_state(cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded)
-          .set_reason(failure.to_string());
+  const api::NodeState state = cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded;
+  const std::string reason = failure.to_string().substr(0, api::kMaxReasonLength);
+  if (looked_at_.state == state && looked_at_.reason == reason) return;
   // Failing to say so is no second failure: the next round says it again.
-  (void)annotate(patch, stop);
+  (void)annotate(api::NodePatch().set_state(state).set_reason(reason), stop);
 }
 
 }  // namespace strake::agent

@@ -1,10 +1,11 @@
-// What the agent writes down before it acts, so that a crash or power loss at any moment leaves a node that can go on.
+// What the agent writes down before it acts, so that a crash or power loss at any moment leaves a node that can go on,
+// or be put back as it was.
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 
+#include "agent/steps.h"
 #include "base/file_tree.h"
 #include "base/result.h"
 #include "kube/object.h"
@@ -25,10 +26,13 @@ struct Journal {
   kube::Object config;  ///< the rendered MachineConfig being applied, whole: finishing needs no API
   machineconfig::DisruptionClass disruption = machineconfig::DisruptionClass::kNone;
   std::string boot_id;
-  std::set<std::string> touched;  ///< paths that may have been written for this or an abandoned config
+  int boots = 0;  ///< asked for to reach this config, without it having been reached
+  FileStates
+      before;  ///< what was at every path this or an abandoned config may have changed since the node was at rest
 };
 
-/// The agent's memory on disk: the config that is applied, and the journal while an update is under way.
+/// The agent's memory on disk: the config that is applied, and the journal while an update is under way. Contents of
+/// files before their change are kept beside the journal, one file each: the journal itself stays small.
 class AgentDisk {
  public:
   explicit AgentDisk(FileTree& tree) : tree_(tree) {}
@@ -37,11 +41,16 @@ class AgentDisk {
   Status write_current_config(const kube::Object& config);
 
   Result<std::optional<Journal>> journal();
+  /// A journal that is already there word for word costs no write.
   Status write_journal(const Journal& journal);
+  /// Removes the journal and everything kept for it.
   Status clear_journal();
 
  private:
   Result<std::optional<json::Value>> read_json(const std::string& path);
+  Result<Journal> journal_from(const json::Value& value);
+  Result<std::optional<FileState>> state_from(const std::string& path, const json::Value& value);
+  Status write_if_changed(const std::string& path, std::string_view contents);
 
   FileTree& tree_;
 };

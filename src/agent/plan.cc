@@ -1,77 +1,147 @@
 #include "agent/plan.h"
 
+#include <algorithm>
+
 #include "api/machine_config.h"
+#include "machineconfig/managed_tree.h"
 #include "machineconfig/rendered_name.h"
 
 namespace strake::agent {
 
-NextStep next_step(const Observation& observed) {
-  const std::string& desired = observed.node.desired_config;
-  if (observed.journal) {
-    switch (observed.journal->phase) {
-      case Phase::kReporting: return NextStep::kFinish;
-      case Phase::kBooting:
-        if (observed.os.boot_id != observed.journal->boot_id) return NextStep::kFinish;
-        return desired == observed.journal->config.name() ? NextStep::kReboot : NextStep::kUpdate;
-      case Phase::kApplying: return desired.empty() ? NextStep::kNothing : NextStep::kUpdate;
-    }
+namespace {
+
+using machineconfig::DisruptionClass;
+
+FileState file_state(const machineconfig::ManagedEntry& entry) {
+  const bool is_link = entry.kind == machineconfig::ManagedEntry::Kind::kLink;
+  return {is_link ? FileState::Kind::kLink : FileState::Kind::kFile, entry.mode, entry.contents, entry.owner};
+}
+
+NextStep step_of_journal(const Observation& observed, int boots_for_config) {
+  const Journal& journal = *observed.journal;
+  const bool same_goal = observed.node.desired_config == journal.config.name();
+  const bool has_goal = !observed.node.desired_config.empty();
+  if (should_be_in_place(journal, observed.os)) {
+    if (!observed.mismatch) return NextStep::kFinish;
+    // Another goal heals whatever went wrong on the way to this one.
+    if (!same_goal && has_goal) return NextStep::kUpdate;
+    if (journal.phase == Phase::kBooting && journal.boots >= boots_for_config) return NextStep::kGiveUp;
+    return has_goal ? NextStep::kRetry : NextStep::kGiveUp;
   }
+  if (!has_goal) return NextStep::kNothing;
+  return journal.phase == Phase::kBooting && same_goal ? NextStep::kReboot : NextStep::kUpdate;
+}
+
+/// Booting is the only way to run another deployment; what is staged for another config must not boot by accident.
+std::optional<Step> staging_step(const osbackend::OsStatus& os, const osbackend::OsTarget& target) {
+  const osbackend::Deployment& boots_next = os.staged ? *os.staged : os.booted;
+  const bool booted_is_right = osbackend::differences(os.booted, target).empty();
+  if (osbackend::differences(boots_next, target).empty() && !(booted_is_right && os.staged)) return std::nullopt;
+  return StageOs{target};
+}
+
+Status check_genuine(const kube::Object& desired, const json::Value& spec) {
+  STRAKE_TRY(const bool genuine, machineconfig::name_matches_spec(desired.name(), spec));
+  if (genuine) return {};
+  return error(
+      Code::kCorrupt,
+      "MachineConfig {} does not hold what its name promises: somebody edited it; delete it and it is rendered anew",
+      desired.name());
+}
+
+}  // namespace
+
+bool should_be_in_place(const Journal& journal, const osbackend::OsStatus& os) {
+  switch (journal.phase) {
+    case Phase::kApplying: return false;
+    case Phase::kBooting: return os.boot_id != journal.boot_id;
+    case Phase::kReporting: return true;
+  }
+  return false;
+}
+
+NextStep next_step(const Observation& observed, int boots_for_config) {
+  if (observed.journal) return step_of_journal(observed, boots_for_config);
+  const std::string& desired = observed.node.desired_config;
   if (desired.empty()) return NextStep::kNothing;
   if (!observed.current || observed.current->name() != desired) return NextStep::kUpdate;
   return observed.node.done() ? NextStep::kNothing : NextStep::kReport;
 }
 
-osbackend::Deployment deployment_of(const kube::Object& config) {
+Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbackend::Deployment& booted) {
   const api::MachineConfigView view(config.json());
-  return {view.os_image_url(), osbackend::split_kernel_arguments(view.kernel_arguments())};
+  osbackend::OsTarget target;
+  target.image = booted.image;
+  if (const std::string image = view.os_image_url(); !image.empty()) {
+    STRAKE_TRY_CONTEXT(target.image, osbackend::ImageReference::parse(image), "spec.osImageURL");
+  }
+  target.kernel_arguments = osbackend::split_kernel_arguments(view.kernel_arguments());
+  STRAKE_TRY_CONTEXT(target.kernel_type, osbackend::parse_kernel_type(view.kernel_type()), "spec.kernelType");
+  target.extensions = view.extensions();
+  return target;
 }
 
-Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired) {
+Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired) {
   const json::Value* spec = json::find(desired.json(), {"spec"});
   if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
-  STRAKE_TRY(const bool genuine, machineconfig::name_matches_spec(desired.name(), *spec));
-  if (!genuine) {
-    return error(
-        Code::kCorrupt,
-        "MachineConfig {} does not hold what its name promises: somebody edited it; delete it and it is rendered anew",
-        desired.name());
+  FileStates want;
+  STRAKE_TRY_CONTEXT(const auto entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
+  for (const auto& [path, entry] : entries) want.emplace(path, file_state(entry));
+  const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
+  if (old_spec != nullptr) {
+    STRAKE_TRY_CONTEXT(const auto old_entries, machineconfig::managed_tree(*old_spec), "the applied config {}",
+                       observed.current->name());
+    for (const auto& [path, entry] : old_entries) want.emplace(path, std::nullopt);
   }
+  if (observed.journal) want.insert(observed.journal->before.begin(), observed.journal->before.end());
+  return want;
+}
+
+Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired, const FileStates& want,
+                               const FileStates& have) {
+  const json::Value* spec = json::find(desired.json(), {"spec"});
+  if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
+  STRAKE_CHECK_OK(check_genuine(desired, *spec));
   UpdatePlan plan;
   plan.config = desired;
   const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
   STRAKE_TRY(plan.consequence, machineconfig::consequence_of(old_spec, *spec, observed.policy));
-  if (plan.consequence.disruption == machineconfig::DisruptionClass::kReinstall) {
+  if (plan.consequence.disruption == DisruptionClass::kReinstall) {
     return error(Code::kUnsupported, "a running machine cannot follow: {}; install it anew or undo the change",
                  fmt::join(plan.consequence.reasons, "; "))
         .with_reason(std::string(kUnreconcilableReason));
   }
-  if (!plan.consequence.beyond_agent.empty()) {
-    return error(Code::kUnsupported, "this agent cannot apply {}; take it out of the pool's MachineConfigs",
-                 fmt::join(plan.consequence.beyond_agent, ", "));
+  STRAKE_TRY(const osbackend::OsTarget target, os_target(desired, observed.os.booted));
+  std::vector<std::string> refused = plan.consequence.beyond_agent;
+  for (std::string& part : osbackend::beyond_backend(observed.os, target)) refused.push_back(std::move(part));
+  if (!refused.empty()) {
+    return error(
+               Code::kUnsupported,
+               "this agent cannot apply {}; take it out of the pool's MachineConfigs ('strake explain' shows which one "
+               "brings it)",
+               fmt::join(refused, ", "))
+        .with_reason(std::string(kUnreconcilableReason));
   }
-  STRAKE_TRY_CONTEXT(plan.entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
-  plan.deployment = deployment_of(desired);
-  // Booting another deployment is the only way to run it, whatever the comparison of the configs says.
-  plan.reboot = plan.consequence.disruption == machineconfig::DisruptionClass::kReboot ||
-                !(plan.deployment == observed.os.booted);
-  if (plan.reboot && plan.consequence.disruption != machineconfig::DisruptionClass::kReboot) {
-    plan.consequence.disruption = machineconfig::DisruptionClass::kReboot;
-    plan.consequence.reasons.emplace_back("the machine runs another OS image or kernel arguments than its config says");
+  STRAKE_TRY(plan.steps, file_steps(have, want));
+  if (auto staging = staging_step(observed.os, target)) plan.steps.push_back(*std::move(staging));
+  const std::vector<std::string> os_differences = osbackend::differences(observed.os.booted, target);
+  if (!os_differences.empty() && plan.consequence.disruption != DisruptionClass::kReboot) {
+    plan.consequence.disruption = DisruptionClass::kReboot;
+    plan.consequence.reasons.push_back(fmt::format("the machine runs {}", fmt::join(os_differences, ", ")));
   }
-  for (const auto& [path, entry] : plan.entries) plan.touched.insert(path);
-  std::set<std::string> maybe_there;
-  if (old_spec != nullptr) {
-    STRAKE_TRY(const auto old_entries, machineconfig::managed_tree(*old_spec));
-    for (const auto& [path, entry] : old_entries) maybe_there.insert(path);
-  }
-  if (observed.journal) {
-    maybe_there.insert(observed.journal->touched.begin(), observed.journal->touched.end());
-    plan.touched.insert(observed.journal->touched.begin(), observed.journal->touched.end());
-  }
-  for (const std::string& path : maybe_there) {
-    if (!plan.entries.contains(path)) plan.removals.insert(path);
+  if (plan.consequence.disruption == DisruptionClass::kReboot)
+    plan.steps.emplace_back(Reboot{fmt::format("update to {}", desired.name())});
+  // What is kept already is older, so it is what the node is put back to.
+  if (observed.journal) plan.before = observed.journal->before;
+  for (const std::string& path : changed_paths(plan.steps)) {
+    const auto there = have.find(path);
+    plan.before.emplace(path, there == have.end() ? std::nullopt : there->second);
   }
   return plan;
+}
+
+Result<std::vector<Step>> plan_undo(const FileStates& before, const FileStates& have) {
+  return file_steps(have, before);
 }
 
 }  // namespace strake::agent

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/journal.h"
+#include "agent/steps.h"
 #include "api/node.h"
 #include "machineconfig/consequence.h"
-#include "machineconfig/managed_tree.h"
 #include "osbackend/os_backend.h"
 
 namespace strake::agent {
@@ -21,39 +20,50 @@ struct Observation {
   osbackend::OsStatus os;
   api::NodeView node;                                                                   ///< as the API shows it
   machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();  ///< of the cluster
+  /// Why the journal's config is not in place, although it should be by now.
+  std::optional<Error> mismatch;
 };
 
 enum class NextStep {
   kNothing,  ///< the node is where it should be
   kUpdate,   ///< apply the node's desired config
   kReboot,   ///< everything is staged, the machine has not booted yet
-  kFinish,   ///< the journal's config is in place: check, commit, report
+  kFinish,   ///< the journal's config is in place: commit, report
+  kRetry,    ///< it is not in place after a boot or an apply: say so, then apply it again
+  kGiveUp,   ///< it is still not in place after as many boots as were allowed: until somebody acts
   kReport,   ///< the API shows something older than the disk
 };
 
-NextStep next_step(const Observation& observed);
+/// `boots_for_config`: how often a machine may boot to reach one config.
+NextStep next_step(const Observation& observed, int boots_for_config);
+
+/// The journal's config should be in place: it was applied without a boot, or the machine has booted since.
+bool should_be_in_place(const Journal& journal, const osbackend::OsStatus& os);
+
+/// What a config asks of the OS of this machine; where it says nothing about the image, that is what runs.
+/// kInvalidArgument names the field.
+Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbackend::Deployment& booted);
+
+/// What must be where after going from what is applied to `desired`: its own entries, nothing where only the old config
+/// had something, and what was there before where only an abandoned config had.
+Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired);
 
 struct UpdatePlan {
   kube::Object config;
   machineconfig::Consequence consequence;
-  machineconfig::ManagedTree entries;  ///< what must be on disk afterwards
-  std::set<std::string> removals;      ///< paths of the old or of an abandoned config that the new one does not have
-  std::set<std::string> touched;       ///< for the journal
-  osbackend::Deployment deployment;
-  bool reboot = false;
+  std::vector<Step> steps;
+  FileStates before;  ///< for the journal: how to put back what the steps change
 };
 
 /// The reason of the error when a running machine cannot follow to the desired config at all.
 inline constexpr std::string_view kUnreconcilableReason = "Unreconcilable";
 
-/// Refuses a config whose content is not what its name promises, one the machine cannot follow to, and one with
-/// something this agent cannot apply.
-Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired);
+/// Refuses a config whose content is not what its name promises, one the machine cannot follow to, and one with a part
+/// that nobody here can apply. `have` holds the paths of `want` and the folders above them.
+Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired, const FileStates& want,
+                               const FileStates& have);
 
-/// The journal entry that must be on disk before a reboot is asked for: without it the machine would not know after the
-/// boot that the work is done.
-std::optional<Journal> journal_before_reboot(const UpdatePlan& plan, const std::string& boot_id);
-
-osbackend::Deployment deployment_of(const kube::Object& config);
+/// The state of the machine after `plan` was given up: the same steps, backwards.
+Result<std::vector<Step>> plan_undo(const FileStates& before, const FileStates& have);
 
 }  // namespace strake::agent

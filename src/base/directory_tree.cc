@@ -62,8 +62,34 @@ Status sync_directory(int parent) {
   return {};
 }
 
-/// A name beside the target that no other writer uses; left over after a crash it is simply overwritten.
-std::string temporary_name(const std::string& name) { return "." + name + ".strake-new"; }
+/// What is written beside its target and then takes its place. A failure leaves nothing; what a crash left is removed
+/// by the next write of the same target.
+class TemporaryEntry {
+ public:
+  TemporaryEntry(int parent, const std::string& target)
+      : parent_(parent), target_(target), name_("." + target + ".strake-new") {
+    (void)unlinkat(parent_, name_.c_str(), 0);
+  }
+  ~TemporaryEntry() {
+    if (!replaced_) (void)unlinkat(parent_, name_.c_str(), 0);
+  }
+  TemporaryEntry(const TemporaryEntry&) = delete;
+  TemporaryEntry& operator=(const TemporaryEntry&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  Status replace_target() {
+    if (renameat(parent_, name_.c_str(), parent_, target_.c_str()) != 0) return errno_error(errno, "renaming");
+    replaced_ = true;
+    return sync_directory(parent_);
+  }
+
+ private:
+  int parent_;
+  std::string target_;
+  std::string name_;
+  bool replaced_ = false;
+};
 
 Result<std::string> read_all(int fd, const std::string& path) {
   std::string contents;
@@ -94,6 +120,7 @@ Result<std::optional<FileState>> DirectoryTree::read(const std::string& path) {
   }
   FileState state;
   state.mode = info.st_mode & 07777;
+  state.owner = {info.st_uid, info.st_gid};
   if (S_ISLNK(info.st_mode)) {
     state.kind = FileState::Kind::kLink;
     std::string target(4096, '\0');
@@ -116,9 +143,9 @@ Status DirectoryTree::write(const std::string& path, std::string_view contents, 
   STRAKE_TRY(SplitPath split, split_tree_path(path));
   STRAKE_TRY(Fd root, open_file(root_, O_PATH | O_DIRECTORY));
   STRAKE_TRY(Fd parent, open_parent(root.get(), split.parent, true));
-  const std::string temporary = temporary_name(split.name);
-  (void)unlinkat(parent.get(), temporary.c_str(), 0);
-  const Fd file(openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  TemporaryEntry temporary(parent.get(), split.name);
+  const Fd file(
+      openat(parent.get(), temporary.name().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return errno_error(errno, fmt::format("creating {}", path));
   // Permissions before contents: a secret is never readable by more than its mode allows, not even for a moment.
   if (set_owners_ && fchown(file.get(), static_cast<uid_t>(owner.user_id.value_or(0)),
@@ -128,23 +155,37 @@ Status DirectoryTree::write(const std::string& path, std::string_view contents, 
   if (fchmod(file.get(), mode) != 0) return errno_error(errno, fmt::format("setting the mode of {}", path));
   STRAKE_CHECK_OK(write_all(file.get(), contents).context("writing {}", path));
   if (fsync(file.get()) != 0) return errno_error(errno, fmt::format("syncing {}", path));
-  if (renameat(parent.get(), temporary.c_str(), parent.get(), split.name.c_str()) != 0) {
-    return errno_error(errno, fmt::format("replacing {}", path));
-  }
-  return sync_directory(parent.get());
+  return temporary.replace_target().context("replacing {}", path);
 }
 
 Status DirectoryTree::write_link(const std::string& path, const std::string& target) {
   STRAKE_TRY(SplitPath split, split_tree_path(path));
   STRAKE_TRY(Fd root, open_file(root_, O_PATH | O_DIRECTORY));
   STRAKE_TRY(Fd parent, open_parent(root.get(), split.parent, true));
-  const std::string temporary = temporary_name(split.name);
-  (void)unlinkat(parent.get(), temporary.c_str(), 0);
-  if (symlinkat(target.c_str(), parent.get(), temporary.c_str()) != 0 ||
-      renameat(parent.get(), temporary.c_str(), parent.get(), split.name.c_str()) != 0) {
+  TemporaryEntry temporary(parent.get(), split.name);
+  if (symlinkat(target.c_str(), parent.get(), temporary.name().c_str()) != 0) {
     return errno_error(errno, fmt::format("linking {} to {}", path, target));
   }
-  return sync_directory(parent.get());
+  return temporary.replace_target().context("linking {} to {}", path, target);
+}
+
+Status DirectoryTree::make_folder(const std::string& path) {
+  STRAKE_TRY(Fd root, open_file(root_, O_PATH | O_DIRECTORY));
+  STRAKE_TRY(const Fd folder, open_parent(root.get(), path, true));
+  return sync_directory(folder.get());
+}
+
+Status DirectoryTree::remove_folder(const std::string& path) {
+  STRAKE_TRY(SplitPath split, split_tree_path(path));
+  STRAKE_TRY(Fd root, open_file(root_, O_PATH | O_DIRECTORY));
+  auto parent = open_parent(root.get(), split.parent, false);
+  if (!parent.ok() && parent.error().code() == Code::kNotFound) return {};
+  if (!parent.ok()) return std::move(parent).error();
+  if (unlinkat(parent->get(), split.name.c_str(), AT_REMOVEDIR) != 0) {
+    if (errno == ENOENT) return {};
+    return errno_error(errno, fmt::format("removing folder {}", path));
+  }
+  return sync_directory(parent->get());
 }
 
 Status DirectoryTree::remove(const std::string& path) {

@@ -31,6 +31,22 @@ void basic_behaviour(FileTree& tree) {
   ASSERT_TRUE(tree.remove("/etc/deep/er/a").ok());
   ASSERT_TRUE(tree.remove("/no/such/folder/x").ok());
   EXPECT_EQ(contents_of(tree, "/etc/deep/er/a"), "(absent)");
+  // Files and folders do not replace each other.
+  EXPECT_FALSE(tree.write("/etc/deep/b/below", "", 0644, {}).ok());
+  EXPECT_EQ(contents_of(tree, "/etc/deep/b/below"), "(absent)");
+  EXPECT_FALSE(tree.write("/etc/deep", "", 0644, {}).ok());
+  EXPECT_FALSE(tree.make_folder("/etc/deep/b").ok());
+  EXPECT_FALSE(tree.remove("/etc/deep").ok());
+  EXPECT_EQ((*tree.read("/etc/deep"))->kind, FileState::Kind::kDirectory);
+  EXPECT_FALSE(tree.remove_folder("/etc/deep").ok());
+  EXPECT_FALSE(tree.remove_folder("/etc/deep/b").ok());
+  ASSERT_TRUE(tree.remove_folder("/etc/deep/er").ok());
+  ASSERT_TRUE(tree.remove_folder("/etc/deep/er").ok());
+  EXPECT_EQ(contents_of(tree, "/etc/deep/er"), "(absent)");
+  ASSERT_TRUE(tree.make_folder("/etc/new/folder").ok());
+  ASSERT_TRUE(tree.make_folder("/etc/new/folder").ok());
+  EXPECT_EQ((*tree.read("/etc/new/folder"))->kind, FileState::Kind::kDirectory);
+  EXPECT_EQ((*tree.read("/etc/new/folder"))->mode, 0755u);
 }
 
 TEST(FileTree, MemoryAndFolderBehaveTheSame) {
@@ -61,6 +77,15 @@ TEST(FileTree, AFileLeftByAnInterruptedWriteIsReplaced) {
   ASSERT_TRUE(tree.write("/a", "whole", 0644, {}).ok());
   EXPECT_EQ(contents_of(tree, "/a"), "whole");
   EXPECT_EQ(*tree.list("/"), std::vector<std::string>{"a"});
+}
+
+TEST(FileTree, AWriteThatFailsLeavesNothing) {
+  test::TempDir folder;
+  std::filesystem::create_directories(folder / "taken/below");
+  DirectoryTree tree(folder.path(), false);
+  EXPECT_FALSE(tree.write("/taken", "1", 0644, {}).ok());
+  EXPECT_FALSE(tree.write_link("/taken", "target").ok());
+  EXPECT_EQ(*tree.list("/"), std::vector<std::string>{"taken"});
 }
 
 TEST(FileTree, RefusesAPathThatIsNotAFile) {

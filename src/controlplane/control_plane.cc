@@ -110,8 +110,8 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   hosted.tree = std::make_unique<DirectoryTree>(root, false);
   hosted.machine =
       std::make_unique<SandboxMachine>(runtime, *hosted.kubelet_api, *hosted.agent_api, *hosted.tree, machine_options);
-  hosted.task =
-      runtime.spawn("node-" + name, [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
+  hosted.task = runtime.spawn("node-" + name,
+                              [machine = hosted.machine.get()](std::stop_token stop) { machine->keep_running(stop); });
   machines.push_back(std::move(hosted));
   return {};
 }

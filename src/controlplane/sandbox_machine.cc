@@ -1,6 +1,15 @@
 #include "controlplane/sandbox_machine.h"
 
+#include <algorithm>
+
 namespace strake::controlplane {
+
+namespace {
+
+constexpr runtime::Duration kFirstStartRetry = std::chrono::seconds(1);
+constexpr runtime::Duration kLongestStartRetry = std::chrono::minutes(1);
+
+}  // namespace
 
 SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet_api, kube::KubeApi& agent_api,
                                FileTree& tree, MachineOptions options)
@@ -9,35 +18,60 @@ SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet
       tree_(tree),
       options_(std::move(options)),
       os_(tree),
-      shim_(runtime, kubelet_api, options_.identity) {}
+      shim_(runtime, kubelet_api, options_.identity, options_.on_report_failure) {}
 
 /// A machine that has run before and did not ask for a reboot goes on with the boot it had: only its process was
 /// restarted.
 Status SandboxMachine::boot_if_needed(bool rebooting) {
   STRAKE_TRY(const std::uint64_t boots, os_.boot_count());
   if (boots > 0 && !rebooting) return {};
-  return os_.boot();
+  return os_.boot(rebooting && options_.boot_end ? options_.boot_end() : osbackend::BootEnd::kAsStaged);
 }
 
-void SandboxMachine::run(std::stop_token stop) {
+Result<osbackend::OsStatus> SandboxMachine::come_up(bool rebooting, std::stop_token stop) {
+  Status booted = boot_if_needed(rebooting);
+  auto os = booted.ok() ? os_.status({stop, {}}) : Result<osbackend::OsStatus>(std::move(booted).error());
+  if (os.ok()) return os;
+  Error why = std::move(os).error().context(fmt::format("starting machine {}", options_.identity.name));
+  shim_.machine_broken(why, stop);
+  return why;
+}
+
+agent::Outcome SandboxMachine::live(std::stop_token stop) {
+  agent::AgentOptions agent_options = options_.agent;
+  agent_options.node = options_.identity.name;
+  runtime::Task heartbeat = runtime_.spawn("kubelet-" + options_.identity.name, [this](std::stop_token beat_stop) {
+    shim_.heartbeat(
+        [&]() -> Status {
+          const auto os = os_.status({beat_stop, {}});
+          return os.ok() ? Status() : Status(os.error());
+        },
+        beat_stop);
+  });
+  return agent::Agent(runtime_, agent_api_, tree_, os_, agent_options).run(stop);
+}
+
+Status SandboxMachine::run(std::stop_token stop) {
   bool rebooting = false;
   while (!stop.stop_requested()) {
-    if (!boot_if_needed(rebooting).ok()) return;
-    const auto os = os_.status();
-    if (!os.ok() || !shim_.machine_up(os->boot_id, os->booted.image, stop).ok()) return;
-    agent::AgentOptions agent_options;
-    agent_options.node = options_.identity.name;
-    agent::Outcome outcome = agent::Outcome::kSettled;
-    {
-      runtime::Task heartbeat = runtime_.spawn("kubelet-" + options_.identity.name,
-                                               [this](std::stop_token beat_stop) { shim_.heartbeat(beat_stop); });
-      agent::Agent agent(runtime_, agent_api_, tree_, os_, agent_options);
-      outcome = agent.run(stop);
-    }
-    if (outcome != agent::Outcome::kRebooting) return;
+    STRAKE_TRY(const osbackend::OsStatus os, come_up(rebooting, stop));
+    const std::string image = os.booted.image ? os.booted.image->to_string() : "";
+    if (!shim_.machine_up(os.boot_id, image, stop).ok() || live(stop) != agent::Outcome::kRebooting) return {};
     shim_.machine_down("rebooting", stop);
-    if (!runtime_.sleep(options_.boot_time, stop).ok()) return;
+    if (!runtime_.sleep(options_.boot_time, stop).ok()) return {};
     rebooting = true;
+  }
+  return {};
+}
+
+void SandboxMachine::keep_running(std::stop_token stop) {
+  runtime::Duration pause = kFirstStartRetry;
+  for (unsigned failures = 1; !stop.stop_requested(); ++failures) {
+    const Status ended = run(stop);
+    if (ended.ok()) return;
+    if (options_.on_broken && !stop.stop_requested()) options_.on_broken(ended.error(), failures, pause);
+    if (!runtime_.sleep(pause, stop).ok()) return;
+    pause = std::min(pause * 2, kLongestStartRetry);
   }
 }
 

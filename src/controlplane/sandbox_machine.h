@@ -3,6 +3,7 @@
 // Used by `strake up --nodes N` on real folders and by the simulation in memory: the same agent code either way.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "agent/agent.h"
@@ -17,6 +18,11 @@ namespace strake::controlplane {
 struct MachineOptions {
   nodeshim::NodeIdentity identity;
   runtime::Duration boot_time = std::chrono::seconds(2);  ///< from asking for a reboot until the machine is back
+  agent::AgentOptions agent;                              ///< the name of the node is filled in
+  std::function<osbackend::BootEnd()> boot_end;     ///< how a reboot ends; as staged unless somebody says otherwise
+  nodeshim::NodeShim::OnFailure on_report_failure;  ///< the kubelet's stand-in cannot reach the API server
+  /// The machine does not come up, for the how-manieth time, and when that is tried again.
+  std::function<void(const Error&, unsigned in_a_row, runtime::Duration next_try)> on_broken;
 };
 
 class SandboxMachine {
@@ -25,11 +31,16 @@ class SandboxMachine {
   SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet_api, kube::KubeApi& agent_api, FileTree& tree,
                  MachineOptions options);
 
-  /// Powers on and runs until stopped. Run again after its process was killed, it goes on with the boot it had.
-  void run(std::stop_token stop);
+  /// Powers on and runs until stopped. Run again after its process was killed, it goes on with the boot it had. An
+  /// error: the machine does not come up; its Node, if it can be reached, says so.
+  Status run(std::stop_token stop);
+  /// The same for a machine that nobody watches: one that does not come up is tried again, less and less often.
+  void keep_running(std::stop_token stop);
 
  private:
   Status boot_if_needed(bool rebooting);
+  Result<osbackend::OsStatus> come_up(bool rebooting, std::stop_token stop);
+  agent::Outcome live(std::stop_token stop);
 
   runtime::Runtime& runtime_;
   kube::KubeApi& agent_api_;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "api/kinds.h"
+#include "ignition/config.h"
 
 namespace strake::machineconfig {
 
@@ -58,7 +59,18 @@ class BeyondAgent {
     if (!capabilities_.links) add_items("storage", "links", "path", "link");
     if (!capabilities_.users_and_groups) add_items("passwd", "groups", "name", "group");
     add_users();
+    add_units();
+    add_section({"kernelArguments"}, "kernelArguments of the Ignition config (use spec.kernelArguments)");
+    add_section({"ignition", "config"}, "ignition.config, configs that have to be fetched");
     return std::move(names_);
+  }
+
+  /// What only an installation brings about, wanted by a machine that was installed without.
+  void add_first_installation(std::vector<std::string>& names) const {
+    if (after_.fips) names.emplace_back("fips");
+    for (const char* section : {"disks", "raid", "filesystems", "luks"}) {
+      if (!items_at(after_.config, {"storage", section}).empty()) names.push_back(fmt::format("storage.{}", section));
+    }
   }
 
  private:
@@ -95,6 +107,41 @@ class BeyondAgent {
     for (const json::Value& item : old_items) {
       const std::string name = key_text(item, key);
       if (with_key(new_items, key, name) == nullptr) names_.push_back(fmt::format("removal of {} {}", noun, name));
+    }
+  }
+
+  void add_section(std::initializer_list<std::string_view> path, std::string_view what) {
+    if (json::find(after_.config, path) != nullptr && !same_member(before_, after_, path)) names_.emplace_back(what);
+  }
+
+  /// `systemctl enable` knows more than the two options by which managed_tree links a unit.
+  static std::string foreign_install_option(std::string_view contents) {
+    bool in_install = false;
+    while (!contents.empty()) {
+      const std::size_t end = contents.find('\n');
+      const std::string_view line = contents.substr(0, end);
+      contents.remove_prefix(end == std::string_view::npos ? contents.size() : end + 1);
+      if (line.starts_with('[')) in_install = line.starts_with("[Install]");
+      if (!in_install) continue;
+      for (const std::string_view option : {"Alias=", "Also=", "DefaultInstance=", "UpheldBy="}) {
+        if (line.starts_with(option)) return std::string(option);
+      }
+    }
+    return "";
+  }
+
+  /// Units that are enabled or disabled in a way that is more than a file or a link the config itself has.
+  void add_units() {
+    const std::vector<ignition::UnitEntry> known = ignition::units_of(before_.config);
+    for (const ignition::UnitEntry& unit : ignition::units_of(after_.config)) {
+      if (!unit.enabled || unit.mask.value_or(false) || std::find(known.begin(), known.end(), unit) != known.end())
+        continue;
+      if (!unit.contents || unit.contents->empty()) {
+        names_.push_back(
+            fmt::format("{} of unit {}, which has no contents", *unit.enabled ? "enabling" : "disabling", unit.name));
+      } else if (const std::string option = foreign_install_option(*unit.contents); *unit.enabled && !option.empty()) {
+        names_.push_back(fmt::format("enabling of unit {}, whose [Install] section has {}", unit.name, option));
+      }
     }
   }
 
@@ -164,8 +211,10 @@ Result<Consequence> consequence_of(const json::Value* from, const json::Value& t
   STRAKE_TRY_CONTEXT(const ComparableSpec before, comparable_spec(from == nullptr ? kNothing : *from), "old config");
   STRAKE_TRY_CONTEXT(const ComparableSpec after, comparable_spec(to), "new config");
   Consequence consequence;
-  consequence.beyond_agent = BeyondAgent(before, after, capabilities).found();
+  BeyondAgent beyond(before, after, capabilities);
+  consequence.beyond_agent = beyond.found();
   if (from == nullptr) {
+    beyond.add_first_installation(consequence.beyond_agent);
     consequence.disruption = DisruptionClass::kReboot;
     consequence.reasons.emplace_back("first configuration of this node");
     return consequence;

@@ -1,5 +1,7 @@
 #include "nodeshim/node_shim.h"
 
+#include <algorithm>
+
 #include "api/node_annotations.h"
 #include "base/time.h"
 
@@ -11,7 +13,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kHeartbeatInterval = 10s;
 constexpr auto kShimCallTimeout = 10s;
-constexpr auto kShimRetry = 1s;
+constexpr auto kFirstShimRetry = 1s;
+constexpr const char* kUpReason = "SandboxReady";
+constexpr const char* kUpMessage = "the sandboxed machine is up";
 
 }  // namespace
 
@@ -53,11 +57,14 @@ Status NodeShim::write_ready(bool ready, const std::string& reason, const std::s
 Status NodeShim::machine_up(const std::string& boot_id, const std::string& os_image, std::stop_token stop) {
   boot_id_ = boot_id;
   os_image_ = os_image;
-  while (true) {
+  runtime::Duration pause = kFirstShimRetry;
+  for (unsigned failures = 1;; ++failures) {
     Status joined = ensure_node(stop);
-    if (joined.ok()) joined = write_ready(true, "SandboxReady", "the sandboxed machine is up", stop);
+    if (joined.ok()) joined = write_ready(true, kUpReason, kUpMessage, stop);
     if (joined.ok()) return {};
-    STRAKE_CHECK_OK(runtime_.sleep(kShimRetry, stop));
+    if (on_failure_ && !stop.stop_requested()) on_failure_({joined.error(), failures, pause});
+    STRAKE_CHECK_OK(runtime_.sleep(pause, stop));
+    pause = std::min<runtime::Duration>(pause * 2, kHeartbeatInterval);
   }
 }
 
@@ -65,10 +72,24 @@ void NodeShim::machine_down(const std::string& why, std::stop_token stop) {
   (void)write_ready(false, "SandboxDown", why, stop);
 }
 
-void NodeShim::heartbeat(std::stop_token stop) {
+Status NodeShim::write_broken(const Error& why, std::stop_token stop) {
+  return write_ready(false, "SandboxBroken", why.to_string(), stop);
+}
+
+void NodeShim::machine_broken(const Error& why, std::stop_token stop) {
+  if (ensure_node(stop).ok()) (void)write_broken(why, stop);
+}
+
+void NodeShim::heartbeat(const std::function<Status()>& health, std::stop_token stop) {
+  unsigned failures = 0;
   while (runtime_.sleep(kHeartbeatInterval, stop).ok()) {
+    const Status well = health();
+    const Status written =
+        well.ok() ? write_ready(true, kUpReason, kUpMessage, stop) : write_broken(well.error(), stop);
+    failures = written.ok() ? 0 : failures + 1;
     // A lost heartbeat is made good by the next.
-    (void)write_ready(true, "SandboxReady", "the sandboxed machine is up", stop);
+    if (failures > 0 && on_failure_ && !stop.stop_requested())
+      on_failure_({written.error(), failures, kHeartbeatInterval});
   }
 }
 

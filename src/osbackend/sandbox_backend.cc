@@ -8,22 +8,65 @@ namespace {
 
 const std::string kRecordPath = "/var/lib/strake/sandbox-os.json";
 
-json::Value to_json(const Deployment& deployment) {
-  json::Array arguments;
-  for (const std::string& argument : deployment.kernel_arguments) arguments.emplace_back(argument);
-  return json::Object{{"image", deployment.image}, {"kernelArguments", std::move(arguments)}};
+/// A sandbox can do what a record can tell. There is one kernel, and no packages to layer.
+Capabilities sandbox_capabilities() { return {.image = true, .kernel_arguments = true}; }
+
+/// What stands on a real machine's command line whoever manages it.
+std::vector<std::string> sandbox_machine_arguments() { return {"root=/dev/sandbox", "rw"}; }
+
+json::Array to_json(const std::vector<std::string>& items) {
+  json::Array array;
+  for (const std::string& item : items) array.emplace_back(item);
+  return array;
 }
 
-Deployment deployment_from(const json::Value& value) {
-  Deployment deployment;
-  deployment.image = json::find_string(value, {"image"}).value_or("");
-  if (const json::Value* arguments = json::find(value, {"kernelArguments"});
-      arguments != nullptr && arguments->is_array()) {
-    for (const json::Value& argument : arguments->get_array()) {
-      if (argument.is_string()) deployment.kernel_arguments.emplace_back(json::as_view(argument.get_string()));
-    }
+json::Value to_json(const Deployment& deployment) {
+  json::Object value{{"image", deployment.image ? json::Value(deployment.image->to_string()) : json::Value("")},
+                     {"kernelArguments", to_json(deployment.kernel_arguments)},
+                     {"machineArguments", to_json(deployment.machine_arguments)}};
+  return value;
+}
+
+Result<std::vector<std::string>> texts_from(const json::Value& value, std::string_view name) {
+  std::vector<std::string> texts;
+  const json::Value* items = json::find(value, {name});
+  if (items == nullptr) return texts;
+  if (!items->is_array()) return error(Code::kCorrupt, "{}: not a list", name);
+  for (const json::Value& item : items->get_array()) {
+    if (!item.is_string()) return error(Code::kCorrupt, "{}: an item is not a text", name);
+    texts.emplace_back(json::as_view(item.get_string()));
   }
+  return texts;
+}
+
+Result<Deployment> deployment_from(const json::Value& value) {
+  Deployment deployment;
+  const auto image = json::find_string(value, {"image"});
+  if (!image) return error(Code::kCorrupt, "image: missing");
+  if (!image->empty()) {
+    STRAKE_TRY_CONTEXT(deployment.image, ImageReference::parse(*image), "image");
+  }
+  STRAKE_TRY(deployment.kernel_arguments, texts_from(value, "kernelArguments"));
+  STRAKE_TRY(deployment.machine_arguments, texts_from(value, "machineArguments"));
   return deployment;
+}
+
+Result<std::optional<Deployment>> optional_deployment(const json::Value& record, std::string_view name) {
+  const json::Value* value = json::find(record, {name});
+  if (value == nullptr) return std::optional<Deployment>();
+  STRAKE_TRY_CONTEXT(Deployment deployment, deployment_from(*value), "{}", name);
+  return std::optional(std::move(deployment));
+}
+
+Status read_record(const json::Value& value, OsStatus& os, std::uint64_t& boots) {
+  STRAKE_TRY(std::optional<Deployment> booted, optional_deployment(value, "booted"));
+  const auto count = json::find_int(value, {"boots"});
+  if (!booted || !count || *count < 0) return error(Code::kCorrupt, "booted or boots: missing");
+  os.booted = *std::move(booted);
+  boots = static_cast<std::uint64_t>(*count);
+  STRAKE_TRY(os.staged, optional_deployment(value, "staged"));
+  STRAKE_TRY(os.rollback, optional_deployment(value, "rollback"));
+  return {};
 }
 
 }  // namespace
@@ -31,40 +74,67 @@ Deployment deployment_from(const json::Value& value) {
 Result<SandboxBackend::Record> SandboxBackend::load() {
   STRAKE_TRY_CONTEXT(const auto file, tree_.read(kRecordPath), "reading the sandbox OS record");
   Record record;
+  record.os.booted.machine_arguments = sandbox_machine_arguments();
   if (file) {
-    STRAKE_TRY_CONTEXT(const json::Value value, json::parse(file->contents), "{}", kRecordPath);
-    if (const json::Value* booted = json::find(value, {"booted"})) record.os.booted = deployment_from(*booted);
-    if (const json::Value* staged = json::find(value, {"staged"})) record.os.staged = deployment_from(*staged);
-    record.boots = static_cast<std::uint64_t>(json::find_int(value, {"boots"}).value_or(0));
+    const auto value = json::parse(file->contents);
+    const Status read = value.ok() ? read_record(*value, record.os, record.boots) : Status(value.error());
+    if (!read.ok()) {
+      return error(Code::kCorrupt,
+                   "the OS record {} of this sandboxed machine is damaged ({}); put it back, or delete the machine's "
+                   "folder to have it installed anew",
+                   kRecordPath, read.error().to_string());
+    }
   }
   record.os.boot_id = fmt::format("boot-{}", record.boots);
+  record.os.capabilities = sandbox_capabilities();
   return record;
 }
 
 Status SandboxBackend::save(const Record& record) {
   json::Object value{{"booted", to_json(record.os.booted)}, {"boots", record.boots}};
   if (record.os.staged) value["staged"] = to_json(*record.os.staged);
-  return tree_.write(kRecordPath, json::write_pretty(value), 0600, {}).context("writing the sandbox OS record");
+  if (record.os.rollback) value["rollback"] = to_json(*record.os.rollback);
+  return tree_.write(kRecordPath, json::write_pretty(value), 0600, {})
+      .context("writing the sandbox OS record {}", kRecordPath);
 }
 
-Result<OsStatus> SandboxBackend::status() {
+Result<OsStatus> SandboxBackend::status(const runtime::Call&) {
   STRAKE_TRY(Record record, load());
   return std::move(record.os);
 }
 
-Status SandboxBackend::stage(const Deployment& deployment) {
+Status SandboxBackend::stage(const OsTarget& target, const ProgressSink& progress, const runtime::Call& call) {
+  if (target.kernel_type != KernelType::kDefault || !target.extensions.empty())
+    return error(Code::kUnsupported, "a sandboxed machine has one kernel and no extensions");
   STRAKE_TRY(Record record, load());
-  const std::optional<Deployment> wanted = deployment == record.os.booted ? std::nullopt : std::optional(deployment);
+  std::optional<Deployment> wanted = record.os.booted;
+  if (target.image) wanted->image = target.image;
+  wanted->kernel_arguments = target.kernel_arguments;
+  if (differences(record.os.booted, target).empty()) wanted.reset();
   if (record.os.staged == wanted) return {};
-  record.os.staged = wanted;
+  if (call.stop.stop_requested()) return error(Code::kCancelled, "staging was stopped before it began");
+  if (progress) progress({"staging", 0, 1});
+  record.os.staged = std::move(wanted);
+  STRAKE_CHECK_OK(save(record));
+  if (progress) progress({"staging", 1, 1});
+  return {};
+}
+
+Status SandboxBackend::drop_staged(const runtime::Call&) {
+  STRAKE_TRY(Record record, load());
+  if (!record.os.staged) return {};
+  record.os.staged.reset();
   return save(record);
 }
 
-Status SandboxBackend::reboot(const std::string&) { return {}; }
+Status SandboxBackend::reboot(const std::string&, const runtime::Call&) { return {}; }
 
-Status SandboxBackend::boot() {
+Status SandboxBackend::boot(BootEnd end) {
   STRAKE_TRY(Record record, load());
-  if (record.os.staged) record.os.booted = *std::exchange(record.os.staged, std::nullopt);
+  if (std::optional<Deployment> staged = std::exchange(record.os.staged, std::nullopt)) {
+    if (end == BootEnd::kAsStaged) std::swap(record.os.booted, *staged);
+    record.os.rollback = std::move(staged);
+  }
   ++record.boots;
   return save(record);
 }

@@ -1,7 +1,8 @@
 // The operating system of a sandboxed node: a small record in the node's file tree instead of real deployments.
 //
-// It keeps what a real machine keeps (booted, staged, how often it booted) and forgets nothing on a crash, so the agent
-// runs the same code as on a real node. `boot()` is the machine's side: power on, or the end of a reboot.
+// It keeps what a real machine keeps (booted, staged, rollback, how often it booted, a kernel command line of its own)
+// and forgets nothing on a crash, so the agent runs the same code as on a real node. `boot()` is the machine's side:
+// power on, or the end of a reboot.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,22 @@
 
 namespace strake::osbackend {
 
+enum class BootEnd {
+  kAsStaged,
+  kFellBack,  ///< what was staged did not come up, and the machine went back to what ran before
+};
+
 class SandboxBackend final : public OsBackend {
  public:
   explicit SandboxBackend(FileTree& tree) : tree_(tree) {}
 
-  Result<OsStatus> status() override;
-  Status stage(const Deployment& deployment) override;
-  Status reboot(const std::string& reason) override;
+  Result<OsStatus> status(const runtime::Call& call) override;
+  Status stage(const OsTarget& target, const ProgressSink& progress, const runtime::Call& call) override;
+  Status drop_staged(const runtime::Call& call) override;
+  Status reboot(const std::string& reason, const runtime::Call& call) override;
 
   /// The machine starts: what is staged becomes what is booted. Every call is one boot.
-  Status boot();
+  Status boot(BootEnd end = BootEnd::kAsStaged);
   Result<std::uint64_t> boot_count();
 
  private:

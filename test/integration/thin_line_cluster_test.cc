@@ -71,7 +71,8 @@ TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
     hosted.agent_api = api_for(runtime, *kubeconfig);
     hosted.machine =
         std::make_unique<controlplane::SandboxMachine>(runtime, *admin, *hosted.agent_api, *hosted.tree, options);
-    hosted.task = runtime.spawn("node", [machine = hosted.machine.get()](std::stop_token stop) { machine->run(stop); });
+    hosted.task =
+        runtime.spawn("node", [machine = hosted.machine.get()](std::stop_token stop) { machine->keep_running(stop); });
     machines.push_back(std::move(hosted));
   }
 

@@ -5,15 +5,15 @@
 #include <cstdlib>
 #include <map>
 
+#include "simulation/seeds.h"
 #include "simulation/world.h"
 
 namespace strake::simulation {
 namespace {
 
-constexpr std::uint64_t kSeeds = 500;
-
 /// Every kind that can happen here; lists of a small cluster have one page, so none of them expires half-way.
-std::map<std::string, std::uint64_t> fault_kinds(const apistore::FaultCounts& counts) {
+std::map<std::string, std::uint64_t> fault_kinds(const World& world) {
+  const apistore::FaultCounts& counts = world.faults();
   return {{"conflicts", counts.conflicts},
           {"lost requests", counts.lost_requests},
           {"lost answers", counts.lost_answers},
@@ -22,7 +22,10 @@ std::map<std::string, std::uint64_t> fault_kinds(const apistore::FaultCounts& co
           {"repeated events", counts.watch_repeats},
           {"expired streams", counts.watch_expiries},
           {"late events", counts.watch_lags},
-          {"calls of dead processes", counts.fenced_calls}};
+          {"calls of dead processes", counts.fenced_calls},
+          {"boots that fell back", world.machine_faults().failed_boots},
+          {"drifted files", world.machine_faults().drifted_files},
+          {"failed writes", world.machine_faults().failed_writes}};
 }
 
 std::string describe(const World& world, std::uint64_t seed) {
@@ -42,21 +45,22 @@ TEST(ThinLineSimulation, EverySeedSettlesAsPlannedUnderFaultsAndCrashes) {
   }
   std::map<std::string, std::uint64_t> fired;
   std::uint64_t crashes = 0, steps = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  const std::uint64_t seeds = seeds_of_share(kThinLineShare);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     World world({.seed = seed});
     world.run();
     ASSERT_TRUE(world.violations().empty()) << describe(world, seed);
-    for (const auto& [kind, count] : fault_kinds(world.faults())) fired[kind] += count;
+    for (const auto& [kind, count] : fault_kinds(world)) fired[kind] += count;
     crashes += world.crashes();
     steps += world.steps();
   }
-  std::string summary = fmt::format("{} seeds, {} steps, {} crashes; faults:", kSeeds, steps, crashes);
+  std::string summary = fmt::format("{} seeds, {} steps, {} crashes; faults:", seeds, steps, crashes);
   for (const auto& [kind, count] : fired) {
     summary += fmt::format(" {} {}", count, kind);
     EXPECT_GT(count, 0u) << kind << " never happened";
   }
   std::printf("%s\n", summary.c_str());
-  EXPECT_GT(crashes, kSeeds);
+  EXPECT_GT(crashes, seeds);
 }
 
 TEST(ThinLineSimulation, ASeedReplaysByteForByte) {

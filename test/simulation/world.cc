@@ -7,6 +7,7 @@
 #include "api/machine_config.h"
 #include "api/machine_config_pool.h"
 #include "api/node.h"
+#include "base/testing/fenced_tree.h"
 #include "codec/data_url.h"
 #include "controlplane/sandbox_machine.h"
 #include "machineconfig/managed_tree.h"
@@ -14,7 +15,6 @@
 #include "oci/layout.h"
 #include "release/publish.h"
 #include "rollout/rollout_controller.h"
-#include "simulation/fenced_tree.h"
 #include "simulation/sample_payloads.h"
 
 namespace strake::simulation {
@@ -26,6 +26,16 @@ namespace {
 constexpr const char* kVersion = "simulated";
 constexpr auto kSettleLimit = 2h;      // virtual
 constexpr auto kCrashNoticed = 700ms;  // until the dead process is started anew
+// Each machine has bad luck once in a while, never so often that an agent gives up for good.
+constexpr double kFailingWrite = 0.03;
+constexpr double kFallingBack = 0.15;
+constexpr double kDriftDuringBoot = 0.15;
+constexpr double kDriftAtRest = 0.3;
+
+/// What the agent and the sandbox keep for themselves.
+bool is_own_record(const std::string& path) {
+  return path.starts_with("/var/lib/strake/") || path.starts_with("/etc/machine-config-daemon/");
+}
 
 }  // namespace
 
@@ -40,6 +50,10 @@ struct World::Machine {
   std::string name;
   std::string role;
   MemoryTree disk;
+  std::set<std::uint64_t> failed_boots;  ///< by number; each costs one more boot
+  std::set<std::uint64_t> drifted_boots;
+
+  bool is_bad(std::uint64_t boot) const { return failed_boots.contains(boot) || drifted_boots.contains(boot); }
 };
 
 World::World(const WorldOptions& options) : options_(options), simulation_(options.seed) {
@@ -141,6 +155,48 @@ void World::spawn_controllers() {
   }));
 }
 
+Status World::before_disk_change(apistore::Fence& fence) {
+  if (!fence.admit()) return error(Code::kCancelled, "the machine lost power");
+  if (!options_.faults || !simulation_.random().chance(kFailingWrite)) return {};
+  ++machine_faults_.failed_writes;
+  return error(Code::kIo, "the disk did not take it");
+}
+
+/// Somebody changes or removes a file behind the agent's back.
+void World::drift(Machine& machine) {
+  std::vector<std::string> files;
+  for (const auto& [path, state] : machine.disk.snapshot()) {
+    if (state.kind == FileState::Kind::kFile && !is_own_record(path)) files.push_back(path);
+  }
+  if (files.empty()) return;
+  const std::string& path = files[simulation_.random().below(files.size())];
+  const bool removed = simulation_.random().chance(0.3);
+  const Status changed = removed ? machine.disk.remove(path) : machine.disk.write(path, "drifted", 0600, {});
+  STRAKE_INVARIANT(changed.ok());
+  ++machine_faults_.drifted_files;
+}
+
+/// Two bad boots in a row at most: an agent that tries three times must get there.
+osbackend::BootEnd World::end_of_boot(Machine& machine) {
+  osbackend::SandboxBackend os(machine.disk);
+  const std::uint64_t number = *os.boot_count();
+  // The write that makes this a boot may fail too; then this one is tried again, as it was.
+  if (machine.drifted_boots.contains(number)) return osbackend::BootEnd::kAsStaged;
+  machine.failed_boots.erase(number);
+  const bool bad_luck = simulation_.random().chance(kFallingBack + kDriftDuringBoot);
+  const bool often = machine.is_bad(number - 1) && machine.is_bad(number - 2);
+  if (!options_.faults || !bad_luck || often) return osbackend::BootEnd::kAsStaged;
+  if (simulation_.random().chance(kFallingBack / (kFallingBack + kDriftDuringBoot))) {
+    if (!os.status({})->staged) return osbackend::BootEnd::kAsStaged;  // nothing to fall back from
+    ++machine_faults_.failed_boots;
+    machine.failed_boots.insert(number);
+    return osbackend::BootEnd::kFellBack;
+  }
+  machine.drifted_boots.insert(number);
+  drift(machine);
+  return osbackend::BootEnd::kAsStaged;
+}
+
 void World::spawn_machine(std::size_t index) {
   machines_.push_back(std::make_unique<Machine>());
   Machine& machine = *machines_.back();
@@ -152,14 +208,13 @@ void World::spawn_machine(std::size_t index) {
                                             {std::string(api::kAgentGroup)}};
         const auto kubelet = faulty_api(apistore::Caller::system("kubelet"), fence);
         const auto agent = faulty_api(agent_caller, fence);
-        FencedTree tree(machine.disk, [fence]() -> Status {
-          if (fence->admit()) return {};
-          return error(Code::kCancelled, "the machine lost power");
-        });
+        testing::FencedTree tree(machine.disk, [this, fence] { return before_disk_change(*fence); });
         controlplane::MachineOptions options;
         options.identity = {machine.name, machine.role, ""};
         options.boot_time = 30s;
-        controlplane::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).run(stop);
+        options.agent.policy = options_.agent_policy;
+        options.boot_end = [this, &machine] { return end_of_boot(machine); };
+        controlplane::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).keep_running(stop);
       }));
 }
 
@@ -284,16 +339,23 @@ void World::check_settled(const std::string& release) {
         violation(fmt::format("{}: {} is not as its config says", machine->name, path));
     }
     for (const auto& [path, state] : machine->disk.snapshot()) {
-      const bool own = path.starts_with("/var/lib/strake/") || path.starts_with("/etc/machine-config-daemon/");
-      if (!own && !wanted->contains(path)) violation(fmt::format("{}: {} was left behind", machine->name, path));
+      if (state.kind == FileState::Kind::kDirectory || is_own_record(path)) continue;
+      if (!wanted->contains(path)) violation(fmt::format("{}: {} was left behind", machine->name, path));
     }
     osbackend::SandboxBackend os(machine->disk);
-    const auto status = os.status();
+    const auto status = os.status({});
     STRAKE_INVARIANT(status.ok());
-    if (status->booted.image != json::find_string(config->json(), {"spec", "osImageURL"}))
-      violation(machine->name + ": runs another OS image than its config says");
+    const auto target = agent::os_target(*config, status->booted);
+    STRAKE_INVARIANT(target.ok());
+    if (!osbackend::differences(status->booted, *target).empty())
+      violation(machine->name + ": runs another OS than its config says");
     if (status->staged) violation(machine->name + ": something is still staged");
   }
+}
+
+std::uint64_t World::good_boots(Machine& machine) {
+  const std::uint64_t boots = *osbackend::SandboxBackend(machine.disk).boot_count();
+  return boots - machine.failed_boots.size() - machine.drifted_boots.size();
 }
 
 void World::run() {
@@ -306,14 +368,17 @@ void World::run() {
       release_b(release::to_string(release::SampleRelease::kB));
   if (!run_until("release A on every node", [&] { return settled_on(release_a); })) return;
   check_settled(release_a);
+  // What changes behind the agent's back while nothing is asked of it, the next update puts right.
+  for (const auto& machine : machines_) {
+    if (options_.faults && simulation_.random().chance(kDriftAtRest)) drift(*machine);
+  }
   std::map<std::string, std::uint64_t> boots_before;
-  for (const auto& machine : machines_)
-    boots_before[machine->name] = *osbackend::SandboxBackend(machine->disk).boot_count();
+  for (const auto& machine : machines_) boots_before[machine->name] = good_boots(*machine);
   publish(sample_payload(release::SampleRelease::kB));
   if (!run_until("release B on every node", [&] { return settled_on(release_b); })) return;
   check_settled(release_b);
   for (const auto& machine : machines_) {
-    const std::uint64_t boots = *osbackend::SandboxBackend(machine->disk).boot_count() - boots_before[machine->name];
+    const std::uint64_t boots = good_boots(*machine) - boots_before[machine->name];
     if (boots != 1) violation(fmt::format("{}: booted {} times for one reboot", machine->name, boots));
   }
   // A file the platform changes live: every node takes it without a boot.
@@ -338,9 +403,18 @@ void World::run() {
   if (!run_until("the live change on every worker", worker_has_live)) return;
   check_settled(release_b);
   for (const auto& machine : machines_) {
-    const std::uint64_t boots = *osbackend::SandboxBackend(machine->disk).boot_count() - boots_before[machine->name];
+    const std::uint64_t boots = good_boots(*machine) - boots_before[machine->name];
     if (boots != 1) violation(fmt::format("{}: booted for a change that needs no boot", machine->name));
   }
+}
+
+std::optional<std::string> first_violation(WorldOptions options, std::uint64_t seeds) {
+  for (options.seed = 1; options.seed <= seeds; ++options.seed) {
+    World world(options);
+    world.run();
+    if (!world.violations().empty()) return fmt::format("seed {}: {}", options.seed, world.violations().front());
+  }
+  return std::nullopt;
 }
 
 }  // namespace strake::simulation

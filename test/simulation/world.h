@@ -8,14 +8,17 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/agent.h"
 #include "apistore/in_process_api.h"
 #include "apistore/service/service.h"
 #include "apistore/simulated_api.h"
 #include "base/file_tree.h"
 #include "base/simulation.h"
+#include "osbackend/sandbox_backend.h"
 #include "release/payload.h"
 #include "rollout/rollout_policy.h"
 
@@ -29,8 +32,16 @@ struct WorldOptions {
   std::size_t nodes = 4;
   bool faults = true;
   int crashes_per_process = 2;  ///< at most; when, is the seed's choice
+  agent::AgentPolicy agent_policy = {};
   bool keep_trace = false;
   rollout::RolloutPolicy rollout_policy{};  ///< a mistake planted here must become a violation
+};
+
+/// What went wrong with the machines themselves, as the seed chose.
+struct MachineFaultCounts {
+  std::uint64_t failed_boots = 0;
+  std::uint64_t drifted_files = 0;
+  std::uint64_t failed_writes = 0;
 };
 
 class World {
@@ -44,6 +55,7 @@ class World {
 
   const std::vector<std::string>& violations() const { return violations_; }
   const apistore::FaultCounts& faults() const { return *fault_counts_; }
+  const MachineFaultCounts& machine_faults() const { return machine_faults_; }
   std::uint64_t crashes() const { return crashes_; }
   std::uint64_t trace_hash() const { return simulation_.trace_hash(); }
   std::uint64_t steps() const { return simulation_.steps(); }
@@ -62,6 +74,10 @@ class World {
                               std::function<void(std::shared_ptr<apistore::Fence>, std::stop_token)> body);
   void spawn_controllers();
   void spawn_machine(std::size_t index);
+  Status before_disk_change(apistore::Fence& fence);
+  osbackend::BootEnd end_of_boot(Machine& machine);
+  void drift(Machine& machine);
+  static std::uint64_t good_boots(Machine& machine);
   void spawn_observer();
   void spawn_neighbour();
   void observe(const kube::Object& node);
@@ -82,7 +98,11 @@ class World {
   std::map<std::string, std::int64_t> neighbour_visits_;
   std::vector<std::string> violations_;
   std::uint64_t crashes_ = 0;
+  MachineFaultCounts machine_faults_;
   std::vector<runtime::Task> tasks_;  // last: end before what they use
 };
+
+/// Runs seeds 1 to `seeds` until one breaks a promise: which one and how. nullopt when none did.
+std::optional<std::string> first_violation(WorldOptions options, std::uint64_t seeds);
 
 }  // namespace strake::simulation

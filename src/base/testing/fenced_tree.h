@@ -1,12 +1,11 @@
-// A file tree whose machine can lose power between any two changes: once the fence is down nothing reaches the disk any
-// more.
+// A file tree whose changes can be made to fail: a machine without power, a disk that is read-only, full or broken.
 #pragma once
 
 #include <functional>
 
 #include "base/file_tree.h"
 
-namespace strake::simulation {
+namespace strake::testing {
 
 class FencedTree final : public FileTree {
  public:
@@ -30,10 +29,18 @@ class FencedTree final : public FileTree {
     STRAKE_CHECK_OK(before_change_());
     return disk_.remove(path);
   }
+  Status make_folder(const std::string& path) override {
+    STRAKE_CHECK_OK(before_change_());
+    return disk_.make_folder(path);
+  }
+  Status remove_folder(const std::string& path) override {
+    STRAKE_CHECK_OK(before_change_());
+    return disk_.remove_folder(path);
+  }
 
  private:
   FileTree& disk_;
   std::function<Status()> before_change_;
 };
 
-}  // namespace strake::simulation
+}  // namespace strake::testing

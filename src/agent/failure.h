@@ -1,0 +1,43 @@
+// What the agent tells the program around it: that it failed, at what, for the how-manieth time, and when it tries
+// again.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/runtime.h"
+
+namespace strake::agent {
+
+/// What the agent is at. The names are stable: they are labels of log lines and metrics.
+enum class Doing {
+  kReadingNode,
+  kReadingConfig,
+  kLookingAtMachine,
+  kPlanning,
+  kApplying,
+  kChecking,  ///< whether a config that was applied is in place
+  kReporting,
+};
+std::string_view to_string(Doing doing);
+
+struct Failure {
+  Doing doing;
+  Error error;
+  unsigned in_a_row;  ///< 1 for the first
+  runtime::Duration next_try;
+};
+
+/// The other side's trouble, not this node's: tried again without telling the world that the node is degraded.
+bool is_api_trouble(Doing doing, Code code);
+
+struct AgentHooks {
+  std::function<void(const Failure&)> on_failure;
+  /// After failures: everything is as it should be again.
+  std::function<void(unsigned failures)> on_recovery;
+  /// A step of an update is about to be run.
+  std::function<void(const std::string& step)> on_step;
+};
+
+}  // namespace strake::agent
