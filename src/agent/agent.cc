@@ -34,6 +34,7 @@ Outcome Agent::run(std::stop_token stop) {
   kube::InformerOptions only_this_node;
   only_this_node.field_selector = "metadata.name=" + options_.node;
   only_this_node.resync = std::chrono::minutes(5);
+  only_this_node.hooks = options_.informer_hooks;
   kube::Informer node(runtime_, api_, kube::core::kNode, only_this_node);
   node.add_handlers({[&](const kube::ObjectPtr& added) { changes.push(api::node_view(*added)); },
                      [&](const kube::ObjectPtr&, const kube::ObjectPtr& now) { changes.push(api::node_view(*now)); },

@@ -18,6 +18,7 @@
 #include "api/node.h"
 #include "base/file_tree.h"
 #include "base/runtime.h"
+#include "kube/hooks.h"
 #include "kube/kube_api.h"
 #include "osbackend/os_backend.h"
 
@@ -47,6 +48,7 @@ struct AgentOptions {
   runtime::Duration step_timeout = std::chrono::hours(1);  ///< an OS image may come over a slow line
   int boots_for_config = 3;  ///< a boot may fail once by bad luck; a machine must not boot for ever
   AgentHooks hooks;
+  kube::Hooks informer_hooks;  ///< of its watch on the Node
   AgentPolicy policy;
 };
 

@@ -103,6 +103,7 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   std::error_code failure;
   std::filesystem::create_directories(root, failure);
   if (failure) return error(Code::kIo, "making {}: {}", root.string(), failure.message());
+  signals.listen_to(machine_options);
   HostedMachine hosted;
   hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::system("kubelet"));
   hosted.agent_api = std::make_unique<apistore::InProcessApi>(

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/runtime.h"
 #include "controlplane/controllers.h"
+#include "controlplane/sandbox_machine.h"
 #include "kube/hooks.h"
 #include "net/metrics.h"
 
@@ -28,6 +29,8 @@ class Signals {
   kube::Hooks hooks();
   /// Fills in every callback of the options; `options.identity` must be set.
   void listen_to(ControllersOptions& options);
+  /// The same for a sandboxed machine with its agent; `options.identity` must be set.
+  void listen_to(MachineOptions& options);
 
   /// For the embedded API server's tasks.
   apistore::ProblemHook store_hook();
@@ -53,6 +56,9 @@ class Signals {
   void store_failed(const apistore::Problem& problem);
   void pool_planned(const rollout::PoolReport& report);
   void pool_rendered(const machineconfig::RenderReport& report);
+  void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
+                      runtime::Duration next_try);
+  void machine_recovered(const std::string& node, unsigned failures);
 
   runtime::Runtime& runtime_;
   log::Log& log_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/simulation.h"
 #include "controlplane/advice.h"
 #include "controlplane/metrics_server.h"
@@ -135,6 +137,26 @@ TEST(Signals, WhatKeepsAPoolIsALineAndANumberWhileItLasts) {
   options.on_render({"worker", machineconfig::RenderReport::Outcome::kRefused, "RenderRefused", "60-bad: no path"});
   EXPECT_TRUE(stage.has("strake_render_troubles_total{outcome=\"refused\"} 1"));
   EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"warning\"} 2"));
+}
+
+TEST(Signals, AnAgentThatFailsIsALineAndANumberUntilItIsWell) {
+  Stage stage;
+  MachineOptions machine;
+  machine.identity.name = "worker-1";
+  stage.signals.listen_to(machine);
+  const Error broken(Code::kCorrupt, "the OS record is damaged");
+  for (unsigned i = 1; i <= 3; ++i) machine.on_broken(broken, i, 1s);
+  const std::string said = stage.take();
+  EXPECT_NE(said.find(R"(node=worker-1 doing=starting error="the OS record is damaged")"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_TRUE(stage.has(R"(strake_agent_failures_in_a_row{node="worker-1"} 3)")) << stage.signals.metrics_text();
+  machine.agent.hooks.on_failure({agent::Doing::kApplying, Error(Code::kDenied, "Read-only file system"), 4, 1s});
+  EXPECT_NE(stage.take().find("doing=applying error=\"Read-only file system\""), std::string::npos);
+  machine.on_report_failure({Error(Code::kUnavailable, "connection refused"), 1, 1s});
+  EXPECT_NE(stage.take().find("check that the API server runs"), std::string::npos);
+  machine.agent.hooks.on_recovery(4);
+  EXPECT_NE(stage.take().find("is well again"), std::string::npos);
+  EXPECT_TRUE(stage.has(R"(strake_agent_failures_in_a_row{node="worker-1"} 0)"));
 }
 
 TEST(Signals, EveryWayAServerRefusesHasItsOwnAdvice) {

@@ -1,0 +1,53 @@
+#include "controlplane/advice.h"
+#include "controlplane/signals.h"
+
+namespace strake::controlplane {
+
+namespace {
+
+void set_failures_in_a_row(net::Registry& metrics, const std::string& node, unsigned failures) {
+  metrics
+      .gauge("strake_agent_failures_in_a_row", "Failures of a node's agent since it was last well.", {{"node", node}})
+      .set(failures);
+}
+
+}  // namespace
+
+void Signals::listen_to(MachineOptions& options) {
+  const std::string node = options.identity.name;
+  options.agent.informer_hooks = hooks();
+  options.agent.hooks.on_failure = [this, node](const agent::Failure& failure) {
+    machine_failed(node, agent::to_string(failure.doing), failure.error, failure.in_a_row, failure.next_try);
+  };
+  options.agent.hooks.on_recovery = [this, node](unsigned failures) { machine_recovered(node, failures); };
+  options.agent.hooks.on_step = [this, node](const std::string& step) {
+    log_.info("changing the machine", {{"node", node}, {"step", step}});
+  };
+  options.on_report_failure = [this, node](const nodeshim::ReportFailure& failure) {
+    machine_failed(node, "heartbeat", failure.error, failure.in_a_row, failure.next_try);
+  };
+  options.on_broken = [this, node](const Error& error, unsigned in_a_row, runtime::Duration next_try) {
+    machine_failed(node, "starting", error, in_a_row, next_try);
+  };
+}
+
+void Signals::machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
+                             runtime::Duration next_try) {
+  set_failures_in_a_row(metrics_, node, in_a_row);
+  metrics_
+      .counter("strake_agent_failures_total", "Rounds of a node's agent that failed, by what it was at.",
+               {{"node", node}, {"doing", std::string(doing)}})
+      .add();
+  log::Fields fields{{"node", node}, {"doing", doing}, {"error", error}};
+  if (const std::string_view advice = advice_for(error); !advice.empty()) fields.emplace_back("advice", advice);
+  fields.push_back(log::varying("failures", in_a_row));
+  fields.push_back(log::varying("next_try", next_try));
+  log_.warning("the agent of a node failed; will try again", fields);
+}
+
+void Signals::machine_recovered(const std::string& node, unsigned failures) {
+  set_failures_in_a_row(metrics_, node, 0);
+  log_.info("the agent of a node is well again", {{"node", node}, log::varying("after_failures", failures)});
+}
+
+}  // namespace strake::controlplane
