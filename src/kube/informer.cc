@@ -122,10 +122,10 @@ void Informer::run(std::stop_token stop) {
         replace_all(std::move(objects));
         if (options_.resync) resync_at = runtime_.now() + *options_.resync;
       } else {
-        end = std::move(version).error().context(fmt::format("listing {}", resource_.qualified_name()));
+        end = std::move(version).error();
       }
     } else {
-      end = watch(stop, resync_at).context("watching {}", resource_.qualified_name());
+      end = watch(stop, resync_at);
       if (end.ok()) list_first = *end == WatchEnd::kListAgain;
       if (!end.ok() && end.error().code() == Code::kExpired) list_first = true;
     }
