@@ -1,4 +1,4 @@
-// The thin line on a real kube-apiserver: the same controllers, agents and sample job as on the embedded store.
+// From a release to the nodes on a real kube-apiserver: the same controllers, agents and sample job as on the embedded store.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -30,7 +30,7 @@ std::unique_ptr<kube::HttpsApi> api_for(runtime::Runtime& runtime, const std::fi
   return *std::move(api);
 }
 
-TEST(ThinLineCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
+TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   const auto started = shared_cluster();
   ASSERT_TRUE(started.ok()) << started.error().to_string();
   KubeCluster& cluster = **started;

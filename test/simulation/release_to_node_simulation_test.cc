@@ -1,4 +1,4 @@
-// The thin line from release to node, simulated over the real store: many seeds with faults and crashes, nothing may
+// The way from a release to the nodes, simulated over the real store: many seeds with faults and crashes, nothing may
 // break.
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string describe(const World& world, std::uint64_t seed) {
   return text;
 }
 
-TEST(ThinLineSimulation, EverySeedSettlesAsPlannedUnderFaultsAndCrashes) {
+TEST(ReleaseToNodeSimulation, EverySeedSettlesAsPlannedUnderFaultsAndCrashes) {
   if (const char* only = std::getenv("STRAKE_SEED")) {
     World world({.seed = std::strtoull(only, nullptr, 10), .keep_trace = true});
     world.run();
@@ -45,7 +45,7 @@ TEST(ThinLineSimulation, EverySeedSettlesAsPlannedUnderFaultsAndCrashes) {
   }
   std::map<std::string, std::uint64_t> fired;
   std::uint64_t crashes = 0, steps = 0;
-  const std::uint64_t seeds = seeds_of_share(kThinLineShare);
+  const std::uint64_t seeds = seeds_of_share(kReleaseToNodeShare);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     World world({.seed = seed});
     world.run();
@@ -63,7 +63,7 @@ TEST(ThinLineSimulation, EverySeedSettlesAsPlannedUnderFaultsAndCrashes) {
   EXPECT_GT(crashes, seeds);
 }
 
-TEST(ThinLineSimulation, ASeedReplaysByteForByte) {
+TEST(ReleaseToNodeSimulation, ASeedReplaysByteForByte) {
   for (const std::uint64_t seed : {3u, 17u}) {
     World first({.seed = seed, .keep_trace = true}), again({.seed = seed, .keep_trace = true});
     first.run();
