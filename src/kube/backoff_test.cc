@@ -190,6 +190,7 @@ TEST(Backoff, ACandidateAsksARefusingServerAtItsRetryPeriodAndSaysSo) {
     };
     int recovered = 0;
     callbacks.on_recovered = [&] { ++recovered; };
+    callbacks.on_started = [&](std::stop_token stop) { (void)simulation.sleep(24h, stop); };
     LeaderElector elector(simulation, client, options, callbacks);
     auto task = simulation.spawn("candidate", [&](std::stop_token stop) { EXPECT_TRUE(elector.run(stop).ok()); });
     run_for(simulation, 1min);

@@ -59,9 +59,10 @@ TEST(PoolMembers, ABrokenSelectorTakesNothingFromTheOtherPools) {
   EXPECT_EQ(selectors.trouble_of("worker"), "");
   EXPECT_TRUE(selectors.trouble_of("infra").starts_with("spec.nodeSelector cannot be evaluated: "))
       << selectors.trouble_of("infra");
-  const auto members = sort_out(
-      selectors, {node("a", {"w"}), node("b", {"g", "w"}),
-                  node("c", {"w", "i"}, "rendered-infra-0123456789abcdef0123456789abcdef"), node("d", {"m", "i"})});
+  const std::vector<std::shared_ptr<const api::NodeView>> nodes{
+      node("a", {"w"}), node("b", {"g", "w"}), node("c", {"w", "i"}, "rendered-infra-0123456789abcdef0123456789abcdef"),
+      node("d", {"m", "i"})};
+  const auto members = sort_out(selectors, nodes);
   EXPECT_TRUE(members.strays.empty());
   EXPECT_EQ(members.of("worker").size(), 1u);
   EXPECT_EQ(members.of("gpu").size(), 1u);
