@@ -116,7 +116,8 @@ PeerIdentity identify_peer(const ServerTls& tls, const ssl_st* connection, std::
     return identity;
   }
   const CertificateInfo& info = leaf->info();
-  identity.certificate = PeerCertificate{info.common_name, info.organizations, info.not_after, info.sha256, info.serial};
+  identity.certificate =
+      PeerCertificate{info.common_name, info.organizations, info.not_after, info.sha256, info.serial};
   return identity;
 }
 

@@ -1,4 +1,5 @@
-// From a release to the nodes on a real kube-apiserver: the same controllers, agents and sample job as on the embedded store.
+// From a release to the nodes on a real kube-apiserver: the same controllers, agents and sample job as on the embedded
+// store.
 #include <gtest/gtest.h>
 
 #include <filesystem>
