@@ -1,18 +1,22 @@
 # strake_module(NAME SOURCES f... [ALONE f...] [DEPS module...] [LIBS target...] [TESTING f...] [TESTS f...] [TEST_DEPS target...]
-#               [FUZZ name...] [THREADED])
+#               [FUZZ name...] [THREADED] [READS_BYTES])
 # A module is one folder, one static library `strake_NAME`, one test binary `NAME_test`.
 #   ALONE     sources never compiled together with others, because their headers are heavy
 #   TESTING   fakes and builders other modules' tests may use: library `strake_NAME_testing`, no tests inside
 #   FUZZ      each name has fuzz/NAME_fuzz.cc and a corpus in test/corpus/NAME, replayed as a test in `check`
 #   THREADED  the tests also run in the tsan tree
+#   READS_BYTES  takes other people's binary formats apart: every check of UBSan, alignment of pointers included
 function(strake_module name)
-  cmake_parse_arguments(M "THREADED" "" "SOURCES;ALONE;DEPS;LIBS;TESTING;TESTS;TEST_DEPS;FUZZ" ${ARGN})
+  cmake_parse_arguments(M "THREADED;READS_BYTES" "" "SOURCES;ALONE;DEPS;LIBS;TESTING;TESTS;TEST_DEPS;FUZZ" ${ARGN})
   list(TRANSFORM M_DEPS PREPEND "strake_")
 
   strake_batches(sources strake_${name} ${M_SOURCES})
   add_library(strake_${name} STATIC ${sources} ${M_ALONE})
   target_link_libraries(strake_${name} PUBLIC strake_options ${M_DEPS} fmt::fmt Boost::json PRIVATE ${M_LIBS} Threads::Threads)
   strake_compile_settings(strake_${name})
+  if(NOT M_READS_BYTES)
+    target_compile_options(strake_${name} PRIVATE ${strake_plain_code_flags})
+  endif()
 
   if(M_TESTING)
     strake_batches(sources strake_${name}_testing ${M_TESTING})
