@@ -16,7 +16,7 @@ Error wake_error(Wake wake, std::string_view waiting_for) {
   return error(Code::kCancelled, "stopped while waiting for {}", waiting_for);
 }
 
-Task& Task::operator=(Task&& other) {
+Task& Task::operator=(Task&& other) noexcept {
   if (this != &other) {
     stop_and_join();
     impl_ = std::move(other.impl_);

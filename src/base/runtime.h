@@ -56,7 +56,7 @@ class Task {
   Task() = default;
   explicit Task(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
   Task(Task&&) = default;
-  Task& operator=(Task&& other);
+  Task& operator=(Task&& other) noexcept;
   ~Task() { stop_and_join(); }
 
   void request_stop();
