@@ -47,6 +47,8 @@ class SignedRelease : public testing::Test {
 };
 
 TEST_F(SignedRelease, VerifyFollowsTheSignatureToTheDigest) {
+  EXPECT_EQ(verify().exit.exit_code, 1) << "there is no signature store yet";
+  std::filesystem::create_directories(dir_ / "store");
   EXPECT_EQ(verify().exit.exit_code, 6) << "nothing is signed yet";
   sign(digest_);
   const ProcessOutput good = verify();

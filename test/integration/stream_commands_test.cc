@@ -98,7 +98,7 @@ TEST(Stream, ExitCodesTellAbsentFromError) {
       {"no release there", {"show", "--release", "/nonexistent"}, 1, "/nonexistent"},
       {"a mirror that is away",
        {"show", "--mirror", "https://127.0.0.1:1/", "--mirror-version", "4.16"},
-       1,
+       4,
        "127.0.0.1"},
   };
   for (const Case& c : cases) {
@@ -126,7 +126,7 @@ TEST(Stream, OfAReleaseIsReadFromItsVerifiedPayload) {
     changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
     ASSERT_TRUE(write_file_atomic(entry.path(), changed, 0644).ok());
     const ProcessOutput refused = run_stream(question);
-    EXPECT_EQ(refused.exit.exit_code, 1) << entry.path();
+    EXPECT_EQ(refused.exit.exit_code, 6) << entry.path();
     EXPECT_EQ(refused.stdout_bytes, "") << entry.path();
     ASSERT_TRUE(write_file_atomic(entry.path(), *bytes, 0644).ok());
   }
