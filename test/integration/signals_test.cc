@@ -40,7 +40,8 @@ TEST(Signals, ADeadServerIsSaidAtOnceAndRecoveredFrom) {
   Daemon daemon(controller(up.kubeconfig()), up.folder() / "again.log");
   EXPECT_TRUE(daemon.says({"WARNING cannot read the API", "check that the API server runs"})) << daemon.log();
   up.start_again();
-  EXPECT_TRUE(daemon.says({"INFO", "reading the API again", "resource=strakeconfigs"})) << daemon.log();
+  // Which of the kinds was asked for in vain before the server was back is a matter of luck; that all are read is not.
+  EXPECT_TRUE(daemon.says({"INFO", "reading the API again", "after_failures="})) << daemon.log();
   EXPECT_TRUE(daemon.says({"another process leads"})) << daemon.log();
   EXPECT_TRUE(comes_true([&] { return daemon.get("/readyz") == "ok\n"; })) << daemon.get("/readyz");
 }
