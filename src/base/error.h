@@ -34,6 +34,16 @@ enum class Code {
 
 std::string_view to_string(Code code);
 
+/// What a failure means to whoever asked, where its code alone does not tell: it decides the exit code of a command.
+/// Set where it is known for certain, by the code that compared, connected or looked.
+enum class Verdict {
+  kNone,
+  kAbsent,       ///< what was asked for is not there; everybody who could have it was asked
+  kBlocked,      ///< something stands in the way; the message says what to do
+  kUnreachable,  ///< nobody answered: no name, no connection, no reply in time
+  kNotGenuine,   ///< not the bytes that were promised, or not signed by who has to have signed
+};
+
 class Error {
  public:
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -68,12 +78,19 @@ class Error {
     return std::move(*this);
   }
 
+  Error&& with_verdict(Verdict verdict) && {
+    verdict_ = verdict;
+    return std::move(*this);
+  }
+
   std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
   const std::string& reason() const { return reason_; }
+  Verdict verdict() const { return verdict_; }
   const std::vector<std::string>& contexts() const { return contexts_; }
 
  private:
   Code code_;
+  Verdict verdict_ = Verdict::kNone;
   std::string message_;
   std::string reason_;
   std::vector<std::string> contexts_;
@@ -83,6 +100,12 @@ class Error {
 template <typename... Args>
 [[nodiscard]] Error error(Code code, fmt::format_string<Args...> text, Args&&... args) {
   return Error(code, fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// kCorrupt with Verdict::kNotGenuine: bytes that are not those a digest, a checksum or a length promises.
+template <typename... Args>
+[[nodiscard]] Error not_genuine(fmt::format_string<Args...> text, Args&&... args) {
+  return error(Code::kCorrupt, text, std::forward<Args>(args)...).with_verdict(Verdict::kNotGenuine);
 }
 
 }  // namespace strake

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "base/visible_text.h"
 
 namespace strake::log {
 
@@ -30,36 +31,6 @@ bool is_sensitive(std::string_view key) {
   return std::ranges::any_of(kSensitiveWords, [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-struct CodePoint {
-  char32_t value;
-  std::size_t bytes;
-  bool valid;
-};
-
-/// The first character; a byte that begins none stands for itself.
-CodePoint first_code_point(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xF0 ? 4 : (lead >= 0xE0 ? 3 : 2);
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {lead, 1, false};
-  char32_t value = lead & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {lead, 1, false};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < kSmallest[length] || value > 0x10FFFF || surrogate) return {lead, 1, false};
-  return {value, length, true};
-}
-
-/// Moves the cursor, hides text or turns its direction around.
-bool is_invisible(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-}
-
 std::string clipped(std::string_view text) {
   if (text.size() <= kMaxValueBytes) return std::string(text);
   std::size_t end = kMaxValueBytes;
@@ -73,7 +44,7 @@ std::string shown_value(const Field& field) {
 
 /// Quoted where a reader could not tell where the value ends.
 std::string text_value(const std::string& value) {
-  std::string shown = visible(value);
+  std::string shown = visible_line(value);
   const bool plain = !shown.empty() && shown.find_first_of(" \"=\\") == std::string::npos;
   if (plain) return shown;
   std::string quoted = "\"";
@@ -87,14 +58,14 @@ std::string text_value(const std::string& value) {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const CodePoint c = first_code_point(text);
-    if (!c.valid) {
+    const FirstCharacter c = first_character(text);
+    if (!c.is_utf8) {
       out += "\\ufffd";
-    } else if (c.value == '"' || c.value == '\\') {
+    } else if (c.code_point == '"' || c.code_point == '\\') {
       out += '\\';
-      out += static_cast<char>(c.value);
-    } else if (is_invisible(c.value)) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(c.value));
+      out += static_cast<char>(c.code_point);
+    } else if (is_unsafe_to_show(c.code_point)) {
+      append_escape(out, c.code_point);
     } else {
       out += text.substr(0, c.bytes);
     }
@@ -110,9 +81,9 @@ std::string timestamp(runtime::WallTime time) {
 
 std::string text_line(runtime::WallTime time, Level level, std::string_view message, const Fields& fields) {
   std::string line = fmt::format("{} {:<7} {}", timestamp(time), kLevelLabels[static_cast<std::size_t>(level)],
-                                 visible(without_secrets(clipped(message))));
+                                 visible_line(without_secrets(clipped(message))));
   for (const Field& field : fields) {
-    line += fmt::format(" {}={}", visible(field.key()), text_value(shown_value(field)));
+    line += fmt::format(" {}={}", visible_line(field.key()), text_value(shown_value(field)));
   }
   return line + "\n";
 }
@@ -222,28 +193,6 @@ Result<Format> parse_format(std::string_view text) {
 
 Field::Field(std::string_view key, runtime::Duration value)
     : Field(key, fmt::format("{:.3g}s", std::chrono::duration<double>(value).count())) {}
-
-std::string visible(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint c = first_code_point(text);
-    if (!c.valid) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.value));
-    } else if (c.value == '\n') {
-      out += "\\n";
-    } else if (c.value == '\t') {
-      out += "\\t";
-    } else if (is_invisible(c.value)) {
-      out += c.value < 0x80 ? fmt::format("\\x{:02x}", static_cast<unsigned>(c.value))
-                            : fmt::format("\\u{:04x}", static_cast<unsigned>(c.value));
-    } else {
-      out += text.substr(0, c.bytes);
-    }
-    text.remove_prefix(c.bytes);
-  }
-  return out;
-}
 
 std::string without_secrets(std::string_view text) {
   return hide_private_keys(hide_user_info(hide_after(hide_after(text, "Bearer "), "Basic ")));

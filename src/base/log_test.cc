@@ -123,9 +123,10 @@ TEST(Log, NamesFromOutsideCannotForgeLinesOrMoveTheCursor) {
   Stage stage;
   stage.log.info("node \x1b[2Jx",
                  {{"name", "a\nERROR   forged"}, {"rtl", "abc\u202etxt"}, {"c1", "\u009b"}, {"broken", "\xc3("}});
-  EXPECT_EQ(stage.take(),
-            (Lines{R"(INFO    node \x1b[2Jx name="a\nERROR   forged" rtl="abc\u202etxt" c1="\u009b" broken="\xc3(")"}));
-  EXPECT_EQ(visible("grüße 世界 \U0001F6A2"), "grüße 世界 \U0001F6A2");
+  EXPECT_EQ(
+      stage.take(),
+      (Lines{R"(INFO    node \u001b[2Jx name="a\nERROR   forged" rtl="abc\u202etxt" c1="\u009b" broken="\xc3(")"}));
+  EXPECT_EQ(visible_line("grüße 世界 \U0001F6A2"), "grüße 世界 \U0001F6A2");
 }
 
 TEST(Log, LongValuesAreCut) {

@@ -1,8 +1,6 @@
 #include "base/runtime.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -92,34 +90,5 @@ std::unique_ptr<Runtime::ConditionImpl> ThreadRuntime::make_condition() {
   };
   return std::make_unique<ThreadCondition>();
 }
-
-struct StopOnSignal::Impl {
-  std::stop_source stop;
-  std::jthread watcher;
-};
-
-StopOnSignal::StopOnSignal() : impl_(std::make_unique<Impl>()) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  impl_->watcher = std::jthread([signals, stop = impl_->stop](std::stop_token ended) mutable {
-    for (;;) {
-      if (sigwaitinfo(&signals, nullptr) < 0) continue;
-      if (ended.stop_requested()) return;
-      if (stop.stop_requested()) _exit(130);
-      stop.request_stop();
-    }
-  });
-}
-
-StopOnSignal::~StopOnSignal() {
-  // Woken by a signal of its own: no command should take longer because its watcher looks only now and then.
-  impl_->watcher.request_stop();
-  pthread_kill(impl_->watcher.native_handle(), SIGTERM);
-}
-
-std::stop_token StopOnSignal::token() const { return impl_->stop.get_token(); }
 
 }  // namespace strake::runtime

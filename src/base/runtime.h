@@ -174,19 +174,4 @@ class ThreadRuntime final : public Runtime {
   SystemRandom random_;
 };
 
-/// SIGINT and SIGTERM as a stop token. Make one in main, before any other thread: it blocks both signals for all of
-/// them. A second signal ends the process at once.
-class StopOnSignal {
- public:
-  StopOnSignal();
-  ~StopOnSignal();
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-  std::stop_token token() const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
 }  // namespace strake::runtime

@@ -1,34 +1,27 @@
 #include "base/visible_text.h"
 
-#include <cstdint>
+#include <iterator>
 
 #include <fmt/core.h>
 
 namespace strake {
 
-namespace {
-
-struct DecodedCharacter {
-  std::uint32_t code_point = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-/// The first character; the shortest form only, no surrogates, nothing above U+10FFFF.
-DecodedCharacter decode_character(std::string_view text) {
+FirstCharacter first_character(std::string_view text) {
   const auto byte = [&](std::size_t at) -> std::uint32_t { return static_cast<unsigned char>(text[at]); };
   const std::uint32_t first = byte(0);
-  if (first < 0x80) return {first, 1};
+  const FirstCharacter broken = {.code_point = first, .bytes = 1, .is_utf8 = false};
+  if (first < 0x80) return {.code_point = first};
   const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return {};
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return broken;
   std::uint32_t code_point = first & (0x7fu >> length);
   for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
+    if ((byte(i) & 0xc0) != 0x80) return broken;
     code_point = code_point << 6 | (byte(i) & 0x3f);
   }
   const bool too_long = (length == 3 && code_point < 0x800) || (length == 4 && code_point < 0x10000);
   const bool surrogate = code_point >= 0xd800 && code_point <= 0xdfff;
-  if (too_long || surrogate || code_point > 0x10ffff) return {};
-  return {code_point, length};
+  if (too_long || surrogate || code_point > 0x10ffff) return broken;
+  return {.code_point = code_point, .bytes = length};
 }
 
 bool is_unsafe_to_show(std::uint32_t c) {
@@ -40,23 +33,34 @@ bool is_unsafe_to_show(std::uint32_t c) {
          c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
+void append_escape(std::string& shown, std::uint32_t c) {
+  const auto append = [&](std::uint32_t unit) { fmt::format_to(std::back_inserter(shown), "\\u{:04x}", unit); };
+  if (c == '\n') {
+    shown += "\\n";
+  } else if (c == '\t') {
+    shown += "\\t";
+  } else if (c >= 0x10000) {  // as a pair of surrogates
+    append(0xd800 + ((c - 0x10000) >> 10));
+    append(0xdc00 + ((c - 0x10000) & 0x3ff));
+  } else {
+    append(c);
+  }
+}
+
+namespace {
+
 std::string escape_unsafe(std::string_view text, bool one_line) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const DecodedCharacter character = decode_character(text);
+    const FirstCharacter character = first_character(text);
     const std::uint32_t c = character.code_point;
-    if (character.bytes == 0) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-      text.remove_prefix(1);
-      continue;
-    }
-    if (!is_unsafe_to_show(c) || (!one_line && (c == '\n' || c == '\t'))) {
+    if (!character.is_utf8) {
+      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", c);
+    } else if (!is_unsafe_to_show(c) || (!one_line && (c == '\n' || c == '\t'))) {
       shown += text.substr(0, character.bytes);
-    } else if (c >= 0x10000) {  // as a pair of surrogates, the way JSON spells it
-      shown += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + ((c - 0x10000) & 0x3ff));
     } else {
-      shown += fmt::format("\\u{:04x}", c);
+      append_escape(shown, c);
     }
     text.remove_prefix(character.bytes);
   }

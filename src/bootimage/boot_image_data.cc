@@ -1,7 +1,6 @@
 #include "bootimage/boot_image_data.h"
 
 #include "api/kinds.h"
-#include "base/verdict.h"
 
 namespace strake::bootimage {
 
@@ -10,11 +9,10 @@ Result<stream::StreamSet> read_cluster_streams(kube::KubeApi& api, const kube::C
   const Result<kube::Object> data = api.get(kube::core::kConfigMap, key, call);
   if (data.ok()) return stream::streams_of_config_map(data->json());
   if (data.error().code() != Code::kNotFound) return data.error();
-  return with_verdict(
-      error(Code::kNotFound,
-            "the cluster has no boot image data (ConfigMap {}); apply a release first: strake release apply DIR",
-            key.to_string()),
-      Verdict::kBlocked);
+  return error(Code::kNotFound,
+               "the cluster has no boot image data (ConfigMap {}); apply a release first: strake release apply DIR",
+               key.to_string())
+      .with_verdict(Verdict::kAbsent);
 }
 
 Result<stream::Stream> read_cluster_stream(kube::KubeApi& api, const kube::Call& call) {

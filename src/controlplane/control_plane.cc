@@ -6,7 +6,6 @@
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
-#include "base/verdict.h"
 #include "controlplane/controllers.h"
 #include "controlplane/sandbox_machine.h"
 
@@ -57,7 +56,7 @@ Status ControlPlane::Impl::open_service() {
   }
   auto opened = apistore::Service::open(runtime, registry, service_options);
   if (!opened.ok() && opened.error().reason() == "Locked") {
-    return with_verdict(std::move(opened).error(), Verdict::kBlocked);
+    return std::move(opened).error().with_verdict(Verdict::kBlocked);
   }
   if (!opened.ok())
     return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/verdict.h"
 #include "codec/base64.h"
 #include "kube/api_error.h"
 
@@ -109,7 +108,7 @@ Result<net::Response> HttpsTransport::send_once(const Prepared& prepared, const 
   if (call.deadline) {
     const auto left = std::chrono::floor<std::chrono::milliseconds>(*call.deadline - runtime_.now());
     if (left <= std::chrono::milliseconds(0)) {
-      return with_verdict(error(Code::kTimeout, "no time left to ask {}", access_.server), Verdict::kUnreachable);
+      return error(Code::kTimeout, "no time left to ask {}", access_.server).with_verdict(Verdict::kUnreachable);
     }
     options.timeout = left;
   }

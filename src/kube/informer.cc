@@ -1,7 +1,5 @@
 #include "kube/informer.h"
 
-#include "base/verdict.h"
-
 namespace strake::kube {
 
 namespace {
@@ -55,9 +53,8 @@ Status Informer::wait_synced(const Call& call) {
   if (wake == runtime::Wake::kReady) return {};
   Error error = wake_error(wake, fmt::format("the first list of {}", resource_.qualified_name()));
   if (last_error_ && wake == runtime::Wake::kTimeout) {
-    return with_verdict(
-        strake::error(Code::kTimeout, "{}; the last attempt: {}", error.message(), last_error_->to_string()),
-        verdict_of(*last_error_));
+    return strake::error(Code::kTimeout, "{}; the last attempt: {}", error.message(), last_error_->to_string())
+        .with_verdict(last_error_->verdict());
   }
   return error;
 }

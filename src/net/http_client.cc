@@ -12,7 +12,6 @@
 #include <curl/curl.h>
 
 #include "base/text.h"
-#include "base/verdict.h"
 #include "net/client_trust.h"
 #include "net/http_transfer.h"
 #include "net/url.h"
@@ -68,7 +67,7 @@ int curl_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t
   return 0;
 }
 
-Error unreachable(Error error) { return with_verdict(std::move(error), Verdict::kUnreachable); }
+Error unreachable(Error error) { return std::move(error).with_verdict(Verdict::kUnreachable); }
 
 Error curl_failure(CURLcode code, const char* detail, long proxy_answer) {
   const std::string text = *detail != '\0' ? detail : curl_easy_strerror(code);

@@ -1,6 +1,5 @@
 #include "oci/image_files.h"
 
-#include "base/verdict.h"
 #include "oci/layered_tree.h"
 #include "oci/parallel.h"
 

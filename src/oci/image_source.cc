@@ -4,8 +4,6 @@
 
 #include <fmt/ranges.h>
 
-#include "base/verdict.h"
-
 namespace strake::oci {
 
 namespace {

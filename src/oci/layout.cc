@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "base/verdict.h"
 #include "oci/file_store.h"
 
 namespace strake::oci {

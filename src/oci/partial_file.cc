@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/verdict.h"
 #include "codec/stream.h"
 
 namespace strake::oci {

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/visible_text.h"
 #include "osimage/listing.h"
 
 namespace strake::osimage {
@@ -166,7 +167,7 @@ class Comparison {
       what.push_back(a.size == b.size ? "content" : fmt::format("content ({} -> {} bytes)", a.size, b.size));
     }
     if (a.link_target != b.link_target) {
-      what.push_back(fmt::format("target {} -> {}", shown_name(a.link_target), shown_name(b.link_target)));
+      what.push_back(fmt::format("target {} -> {}", visible_line(a.link_target), visible_line(b.link_target)));
     }
     // The mode of a link says nothing, and tools write what they like.
     if (a.mode != b.mode && a.type != NodeType::kSymlink) {
@@ -175,7 +176,7 @@ class Comparison {
     if (a.uid != b.uid || a.gid != b.gid) {
       what.push_back(fmt::format("owner {}:{} -> {}:{}", a.uid, a.gid, b.uid, b.gid));
     }
-    for (const std::string& name : changed_attributes(a, b)) what.push_back("attribute " + shown_name(name));
+    for (const std::string& name : changed_attributes(a, b)) what.push_back("attribute " + visible_line(name));
     return what;
   }
 
@@ -272,9 +273,9 @@ json::Array change_array(const std::vector<packages::PackageChange>& changes) {
 
 void describe_changes(std::string& text, std::string_view sign, const std::vector<packages::PackageChange>& changes) {
   for (const packages::PackageChange& change : changes) {
-    text += fmt::format("  {} {}  {} -> {}\n", sign, shown_name(change.after.name),
-                        shown_name(packages::version_text(change.before)),
-                        shown_name(packages::version_text(change.after)));
+    text += fmt::format("  {} {}  {} -> {}\n", sign, visible_line(change.after.name),
+                        visible_line(packages::version_text(change.before)),
+                        visible_line(packages::version_text(change.after)));
   }
 }
 
@@ -333,7 +334,7 @@ std::string describe_difference(const Difference& difference) {
     text += fmt::format("Packages ({}):\n", packages::to_string(system.system));
     const auto list = [&](char sign, const std::vector<packages::Package>& some) {
       for (const packages::Package& package : some) {
-        text += fmt::format("  {} {}\n", sign, shown_name(packages::identity_text(system.system, package)));
+        text += fmt::format("  {} {}\n", sign, visible_line(packages::identity_text(system.system, package)));
       }
     };
     list('+', system.changes.added);
@@ -343,7 +344,7 @@ std::string describe_difference(const Difference& difference) {
   }
   if (!difference.files.empty()) text += "Files:\n";
   for (const FileDifference& file : difference.files) {
-    text += fmt::format("  {} {}", kind_sign(file.kind), shown_name(file.path));
+    text += fmt::format("  {} {}", kind_sign(file.kind), visible_line(file.path));
     if (!file.what.empty()) text += fmt::format("  ({})", fmt::join(file.what, ", "));
     text += '\n';
   }

@@ -3,6 +3,7 @@
 
 #include "base/text_table.h"
 #include "base/time.h"
+#include "base/visible_text.h"
 #include "osimage/inspection.h"
 #include "osimage/listing.h"
 #include "stream/os_version.h"
@@ -156,7 +157,7 @@ json::Object inspection_json(const ImageFacts& facts, const Inspection& inspecti
 std::string describe_inspection(const ImageFacts& facts, const Inspection& inspection, bool list_packages) {
   std::vector<std::vector<std::string>> rows;
   const auto row = [&](std::string name, std::string value) {
-    if (!value.empty()) rows.push_back({std::move(name), shown_name(value)});
+    if (!value.empty()) rows.push_back({std::move(name), visible_line(value)});
   };
   row("Form:", std::string(to_string(facts.form)));
   if (facts.digest) row("Digest:", facts.digest->to_string());
@@ -203,7 +204,7 @@ std::string describe_inspection(const ImageFacts& facts, const Inspection& inspe
   if (!list_packages) return text;
   for (const PackageDatabase& database : inspection.package_databases) {
     for (const packages::Package& package : database.packages) {
-      text += shown_name(packages::identity_text(database.system, package)) + "\n";
+      text += visible_line(packages::identity_text(database.system, package)) + "\n";
     }
   }
   return text;

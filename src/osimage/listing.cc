@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/visible_text.h"
 #include "codec/base64.h"
 #include "codec/utf8.h"
 
@@ -24,19 +25,6 @@ char type_letter(NodeType type) {
 
 }  // namespace
 
-std::string shown_name(std::string_view name) {
-  std::string shown;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      shown += fmt::format("\\{:03o}", byte);
-    } else {
-      shown += c;
-    }
-  }
-  return shown;
-}
-
 std::string mode_text(const OsNode& node) {
   std::string text(10, '-');
   text[0] = type_letter(node.type);
@@ -55,8 +43,8 @@ std::string mode_text(const OsNode& node) {
 
 std::string long_line(std::string_view path, const OsNode& node) {
   std::string line = fmt::format("{} {:>5} {:>5} {:>10} {}{}", mode_text(node), node.uid, node.gid, node.size,
-                                 shown_name(path), node.is_directory() && !path.ends_with('/') ? "/" : "");
-  if (node.type == NodeType::kSymlink) line += " -> " + shown_name(node.link_target);
+                                 visible_line(path), node.is_directory() && !path.ends_with('/') ? "/" : "");
+  if (node.type == NodeType::kSymlink) line += " -> " + visible_line(node.link_target);
   return line;
 }
 

@@ -9,9 +9,6 @@
 
 namespace strake::osimage {
 
-/// A name as it may stand on a terminal: control characters become "\ooo".
-std::string shown_name(std::string_view name);
-
 /// "-rwsr-xr-x"
 std::string mode_text(const OsNode& node);
 

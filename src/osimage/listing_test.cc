@@ -49,8 +49,8 @@ TEST(Listing, AsOstree) {
 
 TEST(Listing, NamesCannotPaintTheTerminal) {
   EXPECT_EQ(long_line("a\033[31m\n", node(NodeType::kFile, 0644, 5)),
-            "-rw-r--r--     0     0          5 a\\033[31m\\012");
-  EXPECT_EQ(long_line("l", node(NodeType::kSymlink, 0777, 0, "\a")), "lrwxrwxrwx     0     0          0 l -> \\007");
+            "-rw-r--r--     0     0          5 a\\u001b[31m\\n");
+  EXPECT_EQ(long_line("l", node(NodeType::kSymlink, 0777, 0, "\a")), "lrwxrwxrwx     0     0          0 l -> \\u0007");
   EXPECT_EQ(long_line("d", node(NodeType::kDirectory, 0755)), "drwxr-xr-x     0     0          0 d/");
 }
 

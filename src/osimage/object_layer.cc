@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "base/verdict.h"
 #include "codec/compress.h"
 #include "codec/hex.h"
 #include "oci/layers.h"

@@ -1,6 +1,5 @@
 #include "osimage/object_store.h"
 
-#include "base/verdict.h"
 #include "oci/parallel.h"
 
 namespace strake::osimage {

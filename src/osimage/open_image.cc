@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include "base/fd.h"
-#include "base/verdict.h"
 #include "oci/image_files.h"
 #include "osimage/os_image.h"
 

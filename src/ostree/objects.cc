@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/verdict.h"
 #include "codec/compress.h"
 
 namespace strake::ostree {

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/fd.h"
-#include "base/verdict.h"
 #include "oci/blob_pipe.h"
 #include "oci/partial_file.h"
 #include "release/artifact_image.h"

@@ -1,7 +1,6 @@
 #include "release/signature.h"
 
 #include "base/text.h"
-#include "base/verdict.h"
 #include "codec/document_node.h"
 #include "codec/yaml.h"
 
@@ -101,10 +100,9 @@ Result<SignatureVerdict> verify_signatures(const codec::Digest& digest, std::spa
     }
     if (accepted) continue;
     for (const std::string& note : search.notes) refusals += fmt::format("\n  {}", note);
-    return with_verdict(
-        error(Code::kDenied, "{} has no good signature for keyring '{}'{}", digest.to_string(), keyring.name,
-              refusals.empty() ? "; no place to look for signatures was given" : refusals),
-        Verdict::kNotGenuine);
+    return error(Code::kDenied, "{} has no good signature for keyring '{}'{}", digest.to_string(), keyring.name,
+                 refusals.empty() ? "; no place to look for signatures was given" : refusals)
+        .with_verdict(Verdict::kNotGenuine);
   }
   return verdict;
 }

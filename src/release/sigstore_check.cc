@@ -1,7 +1,5 @@
 #include "release/sigstore_check.h"
 
-#include "base/verdict.h"
-
 namespace strake::release {
 
 Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const std::string& name,
@@ -11,10 +9,9 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
   const std::string tag = oci::sigstore_tag(digest);
   const Result<oci::Descriptor> entry = image.source->find_entry(tag, call);
   if (!entry.ok() && entry.error().code() == Code::kNotFound) {
-    return with_verdict(
-        error(Code::kDenied, "{} has no sigstore signature: {} has no {}; a mirror has to carry it along",
-              digest.to_string(), image.source->description(), tag),
-        Verdict::kNotGenuine);
+    return error(Code::kDenied, "{} has no sigstore signature: {} has no {}; a mirror has to carry it along",
+                 digest.to_string(), image.source->description(), tag)
+        .with_verdict(Verdict::kNotGenuine);
   }
   if (!entry.ok()) return entry.error();
   STRAKE_TRY_CONTEXT(const oci::Manifest manifest, image.source->read_manifest(*entry, call), "{}", tag);
@@ -30,9 +27,9 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
       refusals += fmt::format("\n  {}: {}", attached.payload.digest.to_string(), statement.error().to_string());
     }
   }
-  return with_verdict(error(Code::kDenied, "{} has no good sigstore signature in {}{}", digest.to_string(), tag,
-                            refusals.empty() ? ": it holds none" : refusals),
-                      Verdict::kNotGenuine);
+  return error(Code::kDenied, "{} has no good sigstore signature in {}{}", digest.to_string(), tag,
+               refusals.empty() ? ": it holds none" : refusals)
+      .with_verdict(Verdict::kNotGenuine);
 }
 
 }  // namespace strake::release

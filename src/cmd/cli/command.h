@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/verdict.h"
 #include "cmd/cli/exit_codes.h"
 #include "cmd/cli/option_values.h"
 #include "cmd/output/output.h"
@@ -113,7 +112,7 @@ struct VerbGroup {
 template <typename T>
 Result<T> blocked_when_absent(Result<T> found) {
   if (!found.ok() && found.error().code() == Code::kNotFound) {
-    return with_verdict(std::move(found).error(), Verdict::kBlocked);
+    return std::move(found).error().with_verdict(Verdict::kAbsent);
   }
   return found;
 }

@@ -25,7 +25,7 @@ Result<int> describe(const Invocation& invocation) {
   return 2;
 }
 
-Result<int> fail(const Invocation&) { return with_verdict(error(Code::kNotFound, "nothing there"), Verdict::kBlocked); }
+Result<int> fail(const Invocation&) { return error(Code::kNotFound, "nothing there").with_verdict(Verdict::kAbsent); }
 
 const CommandSpec kDescribe{"show one", "Shows.", "x", kArguments, kOptions, describe};
 const CommandSpec kFail{"fail", "Fails.", "x", {}, {}, fail};

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/fd.h"
-#include "base/verdict.h"
 #include "cmd/cli/commands.h"
 #include "support/places.h"
 
@@ -19,12 +18,13 @@ TEST(ExitCodes, FollowFromTheErrorAlone) {
   EXPECT_EQ(exit_code_of(error(Code::kUnavailable, "the server answered 503")), 1);
   EXPECT_EQ(exit_code_of(error(Code::kCorrupt, "not JSON")), 1);
   EXPECT_EQ(exit_code_of(error(Code::kCancelled, "x")), 130);
-  EXPECT_EQ(exit_code_of(with_verdict(error(Code::kNotFound, "x"), Verdict::kBlocked)), 3);
-  EXPECT_EQ(exit_code_of(with_verdict(error(Code::kUnavailable, "x"), Verdict::kUnreachable)), 4);
+  EXPECT_EQ(exit_code_of(error(Code::kNotFound, "x").with_verdict(Verdict::kAbsent)), 3);
+  EXPECT_EQ(exit_code_of(error(Code::kDenied, "x").with_verdict(Verdict::kBlocked)), 3);
+  EXPECT_EQ(exit_code_of(error(Code::kUnavailable, "x").with_verdict(Verdict::kUnreachable)), 4);
   EXPECT_EQ(exit_code_of(not_genuine("x")), 6);
   EXPECT_EQ(exit_code_of(not_genuine("x").context("reading a layer")), 6) << "contexts keep the verdict";
-  EXPECT_EQ(exit_code_of(error(Code::kDenied, "x").with_reason("NotGenuine")), 1)
-      << "a word of another program decides nothing";
+  EXPECT_EQ(exit_code_of(error(Code::kDenied, "x").with_reason("strake/NotGenuine")), 1)
+      << "a reason may come from a server, which decides nothing here";
 }
 
 /// "| release verify | 0 1 4 5 6 130 |"

@@ -78,11 +78,10 @@ Result<int> run_explain(const Invocation& invocation) {
   const std::vector<Subject> subjects = provenance.lookup(invocation.value("WHAT"));
   if (subjects.empty()) {
     // Not a failure of ours: the answer is that nothing of this pool's configuration speaks of it.
-    return with_verdict(
-        error(Code::kNotFound,
-              "no MachineConfig of pool {} speaks of '{}': if a node has it, it comes with the OS image",
-              invocation.value("POOL"), invocation.value("WHAT")),
-        Verdict::kBlocked);
+    return error(Code::kNotFound,
+                 "no MachineConfig of pool {} speaks of '{}': if a node has it, it comes with the OS image",
+                 invocation.value("POOL"), invocation.value("WHAT"))
+        .with_verdict(Verdict::kAbsent);
   }
   as_json ? invocation.out().document(json::write_pretty(explain_json(invocation.value("POOL"), provenance, subjects)))
           : invocation.out().text(explain_text(provenance, subjects));

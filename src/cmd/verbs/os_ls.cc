@@ -1,3 +1,4 @@
+#include "base/visible_text.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/os_images.h"
@@ -105,7 +106,7 @@ Result<int> run_os_ls(const Invocation& invocation) {
     } else {
       const std::string_view name = recursive || path == found.path ? whole : osimage::name_of(path);
       const bool slash = node.is_directory() && !name.ends_with('/');
-      output.add(details ? osimage::long_line(name, node) : osimage::shown_name(name) + (slash ? "/" : ""));
+      output.add(details ? osimage::long_line(name, node) : visible_line(name) + (slash ? "/" : ""));
     }
     return {};
   };

@@ -117,9 +117,9 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
   if (!payload.boot_images) {
-    return with_verdict(error(Code::kNotFound, "release {} carries no boot image metadata (manifest coreos-bootimages)",
-                              payload.version),
-                        Verdict::kBlocked);
+    return error(Code::kNotFound, "release {} carries no boot image metadata (manifest coreos-bootimages)",
+                 payload.version)
+        .with_verdict(Verdict::kAbsent);
   }
   STRAKE_TRY(const stream::StreamSet chosen, blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
   if (format == BootimagesFormat::kStream) {

@@ -63,11 +63,10 @@ Result<stream::StreamSet> read_stream_of_release(const Invocation& invocation) {
   of_release.forget("arch");  // it chooses the boot image; the release says the same for all architectures
   STRAKE_TRY(release::ReleasePayload payload, read_release(of_release, invocation.value("release")));
   if (payload.boot_images) return std::move(payload.boot_images->set);
-  return with_verdict(
-      error(Code::kNotFound,
-            "release {} carries no boot image metadata (manifest coreos-bootimages); use -f or --mirror",
-            payload.version),
-      Verdict::kBlocked);
+  return error(Code::kNotFound,
+               "release {} carries no boot image metadata (manifest coreos-bootimages); use -f or --mirror",
+               payload.version)
+      .with_verdict(Verdict::kAbsent);
 }
 
 net::CallOptions mirror_call(const Invocation& invocation) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/verdict.h"
 #include "oci/registry/registry_auth.h"
 
 namespace strake::oci {

@@ -5,7 +5,6 @@
 
 #include <fmt/ranges.h>
 
-#include "base/verdict.h"
 #include "codec/base64.h"
 #include "net/retry.h"
 

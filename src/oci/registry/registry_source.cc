@@ -5,7 +5,6 @@
 
 #include <fmt/ranges.h>
 
-#include "base/verdict.h"
 #include "oci/blob_pipe.h"
 
 namespace strake::oci {
@@ -32,13 +31,12 @@ Error all_failed(std::vector<Error> failures, const Reference& reference) {
   for (const Error& failure : failures) texts.push_back(failure.to_string());
   const bool wrong_content = std::any_of(failures.begin(), failures.end(),
                                          [](const Error& failure) { return failure.code() == Code::kCorrupt; });
-  const bool not_genuine = std::any_of(failures.begin(), failures.end(), [](const Error& failure) {
-    return verdict_of(failure) == Verdict::kNotGenuine;
-  });
-  return with_verdict(error(wrong_content ? Code::kCorrupt : failures.back().code(),
-                            "none of the {} places to fetch {} from has it: {}", failures.size(), reference.to_string(),
-                            fmt::join(texts, "; ")),
-                      not_genuine ? Verdict::kNotGenuine : verdict_of(failures.back()));
+  const bool not_genuine = std::any_of(failures.begin(), failures.end(),
+                                       [](const Error& failure) { return failure.verdict() == Verdict::kNotGenuine; });
+  return error(wrong_content ? Code::kCorrupt : failures.back().code(),
+               "none of the {} places to fetch {} from has it: {}", failures.size(), reference.to_string(),
+               fmt::join(texts, "; "))
+      .with_verdict(not_genuine ? Verdict::kNotGenuine : failures.back().verdict());
 }
 
 }  // namespace
