@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     check_logging(file, findings);
   }
   check_unused_edges(sources, edges, findings);
+  check_folders(sources, findings);
   check_behaviours(behaviours, sources, findings);
   check_metrics(metrics, sources, findings);
   return report(findings, sources.size(), "files");

@@ -15,7 +15,7 @@
 #include "codec/digest.h"
 #include "codec/yaml.h"
 #include "machine.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/render/rendered_name.h"
 #include "render/allocations.h"
 #include "render/operator.h"
 #include "render/workload.h"

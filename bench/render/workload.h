@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "machineconfig/render.h"
+#include "machineconfig/render/render.h"
 
 namespace strake::bench {
 

@@ -8,7 +8,7 @@
 #include "base/testing/fenced_tree.h"
 #include "kube/testing/fake_api.h"
 #include "kube/testing/run_for.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/render/rendered_name.h"
 #include "osbackend/sandbox_backend.h"
 #include "support/temp_dir.h"
 

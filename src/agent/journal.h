@@ -9,7 +9,7 @@
 #include "base/file_tree.h"
 #include "base/result.h"
 #include "kube/object.h"
-#include "machineconfig/disruption.h"
+#include "machineconfig/impact/disruption.h"
 
 namespace strake::agent {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/machine_config.h"
-#include "machineconfig/managed_tree.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/merge/managed_tree.h"
+#include "machineconfig/render/rendered_name.h"
 
 namespace strake::agent {
 

@@ -9,7 +9,7 @@
 #include "agent/journal.h"
 #include "agent/steps.h"
 #include "api/node.h"
-#include "machineconfig/consequence.h"
+#include "machineconfig/impact/consequence.h"
 #include "osbackend/os_backend.h"
 
 namespace strake::agent {

@@ -4,7 +4,7 @@
 
 #include "agent/agent.h"
 #include "api/kinds.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/render/rendered_name.h"
 #include "osbackend/sandbox_backend.h"
 
 namespace strake::agent::plan_test {

@@ -10,7 +10,7 @@
 #include "controlplane/cluster_modes.h"
 #include "kube/hooks.h"
 #include "kube/kube_api.h"
-#include "machineconfig/render_controller.h"
+#include "machineconfig/render/render_controller.h"
 #include "rollout/rollout_controller.h"
 
 namespace strake::controlplane {

@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "api/machine_config.h"
-#include "machineconfig/provenance.h"
-#include "machineconfig/rendered_size.h"
-#include "machineconfig/select.h"
+#include "machineconfig/merge/provenance.h"
+#include "machineconfig/merge/select.h"
+#include "machineconfig/render/rendered_size.h"
 #include "machineconfig/validate.h"
 
 namespace strake::machineconfig {

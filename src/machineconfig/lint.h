@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ignition/report.h"
-#include "machineconfig/render_set.h"
+#include "machineconfig/render/render_set.h"
 
 namespace strake::machineconfig {
 

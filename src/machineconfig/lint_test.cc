@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machineconfig/rendered_size.h"
+#include "machineconfig/render/rendered_size.h"
 #include "machineconfig/testing/builders.h"
 
 namespace strake::machineconfig::lint_test {

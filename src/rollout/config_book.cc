@@ -1,7 +1,7 @@
 #include "rollout/config_book.h"
 
 #include "api/machine_config.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/render/rendered_name.h"
 
 namespace strake::rollout {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "kube/object.h"
-#include "machineconfig/consequence.h"
+#include "machineconfig/impact/consequence.h"
 
 namespace strake::rollout {
 

@@ -10,7 +10,7 @@
 #include "api/machine_config_pool.h"
 #include "api/node.h"
 #include "kube/object.h"
-#include "machineconfig/consequence.h"
+#include "machineconfig/impact/consequence.h"
 #include "rollout/config_book.h"
 #include "rollout/pool_members.h"
 #include "rollout/rollout_policy.h"

@@ -5,7 +5,7 @@
 #include "api/conditions.h"
 #include "api/kinds.h"
 #include "api/machine_config.h"
-#include "machineconfig/rendered_name.h"
+#include "machineconfig/render/rendered_name.h"
 
 namespace strake::rollout::plan_test {
 

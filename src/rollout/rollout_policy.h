@@ -7,7 +7,7 @@
 
 #include "api/node.h"
 #include "codec/json.h"
-#include "machineconfig/disruption.h"
+#include "machineconfig/impact/disruption.h"
 
 namespace strake::rollout {
 

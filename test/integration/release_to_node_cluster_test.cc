@@ -8,7 +8,7 @@
 #include "controlplane/sandbox_machine.h"
 #include "kube/cluster_access.h"
 #include "kube/https_api.h"
-#include "machineconfig/render_controller.h"
+#include "machineconfig/render/render_controller.h"
 #include "rollout/rollout_controller.h"
 #include "support/places.h"
 #include "support/servers.h"

@@ -9,9 +9,9 @@
 #include "base/subprocess.h"
 #include "codec/yaml.h"
 #include "integration/machine_config_generator.h"
-#include "machineconfig/merge.h"
-#include "machineconfig/rendered_name.h"
-#include "machineconfig/rendered_size.h"
+#include "machineconfig/merge/merge.h"
+#include "machineconfig/render/rendered_name.h"
+#include "machineconfig/render/rendered_size.h"
 #include "support/servers.h"
 
 namespace strake::test {

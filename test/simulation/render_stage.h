@@ -10,7 +10,7 @@
 #include "apistore/service/service.h"
 #include "apistore/simulated_api.h"
 #include "base/simulation.h"
-#include "machineconfig/render_controller.h"
+#include "machineconfig/render/render_controller.h"
 
 namespace strake::simulation {
 

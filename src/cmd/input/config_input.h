@@ -9,7 +9,7 @@
 #include "base/runtime.h"
 #include "cmd/cli/command.h"
 #include "kube/kube_api.h"
-#include "machineconfig/render_set.h"
+#include "machineconfig/render/render_set.h"
 
 namespace strake::cmd {
 

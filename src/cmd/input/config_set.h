@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cmd/cli/command.h"
-#include "machineconfig/render_set.h"
+#include "machineconfig/render/render_set.h"
 
 namespace strake::cmd {
 

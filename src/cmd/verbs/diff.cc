@@ -12,8 +12,8 @@
 #include "cmd/input/image_access.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
-#include "machineconfig/provenance.h"
-#include "machineconfig/spec_diff.h"
+#include "machineconfig/diff/spec_diff.h"
+#include "machineconfig/merge/provenance.h"
 
 namespace strake::cmd {
 

@@ -6,7 +6,7 @@
 #include "cmd/input/connection.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
-#include "machineconfig/provenance.h"
+#include "machineconfig/merge/provenance.h"
 
 namespace strake::cmd {
 

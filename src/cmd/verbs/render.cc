@@ -9,7 +9,7 @@
 #include "cmd/input/text_input.h"
 #include "cmd/version.h"
 #include "codec/yaml.h"
-#include "machineconfig/rendered_size.h"
+#include "machineconfig/render/rendered_size.h"
 
 namespace strake::cmd {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "machineconfig/redact.h"
+#include "machineconfig/diff/redact.h"
+#include "machineconfig/diff/text_diff.h"
 #include "machineconfig/testing/patched.h"
-#include "machineconfig/text_diff.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace strake::machineconfig;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "codec/json.h"
-#include "machineconfig/comparable_spec.h"
+#include "machineconfig/merge/comparable_spec.h"
 #include "machineconfig/testing/builders.h"
 
 namespace strake::machineconfig::builders {

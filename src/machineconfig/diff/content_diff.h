@@ -1,0 +1,25 @@
+// How the contents of one file or unit differ, with secrets withheld.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machineconfig/diff/redact.h"
+#include "machineconfig/diff/text_diff.h"
+
+namespace strake::machineconfig {
+
+enum class ContentForm { kAny, kUnit };
+
+struct ContentDiff {
+  std::vector<std::string> details;
+  std::optional<SecretKind> secret;  ///< one of the sides holds one
+};
+
+/// `before` and `after` may be absent. Equal contents give no details.
+ContentDiff diff_contents(const std::optional<std::string>& before, const std::optional<std::string>& after,
+                          ContentForm form, bool show_secrets, const TextDiffLimits& limits);
+
+}  // namespace strake::machineconfig
