@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/secrets.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/visible_text.h"
@@ -17,7 +18,6 @@ namespace strake::log {
 namespace {
 
 constexpr std::size_t kMaxValueBytes = 4096;
-constexpr std::string_view kHidden = "(hidden)";
 /// What a field holds whose key contains one of these is nobody's business.
 constexpr std::string_view kSensitiveWords[] = {"token",  "password",    "passwd",     "secret",
                                                 "cookie", "private_key", "credential", "authorization"};
@@ -39,7 +39,7 @@ std::string clipped(std::string_view text) {
 }
 
 std::string shown_value(const Field& field) {
-  return is_sensitive(field.key()) ? std::string(kHidden) : without_secrets(clipped(field.value()));
+  return is_sensitive(field.key()) ? std::string(kHiddenSecret) : without_secrets(clipped(field.value()));
 }
 
 /// Quoted where a reader could not tell where the value ends.
@@ -111,64 +111,6 @@ std::string sameness_of(Level level, std::string_view message, const Fields& fie
   return same;
 }
 
-bool is_token_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
-}
-
-/// Hides the token after each `mark`.
-std::string hide_after(std::string_view text, std::string_view mark) {
-  std::string out;
-  for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark)) {
-    std::size_t end = at + mark.size();
-    while (end < text.size() && is_token_char(text[end])) ++end;
-    out += text.substr(0, at + mark.size());
-    if (end > at + mark.size()) out += kHidden;
-    text.remove_prefix(end);
-  }
-  return out += text;
-}
-
-/// https://user:password@host: everything before the @ of an authority.
-std::string hide_user_info(std::string_view text) {
-  constexpr std::string_view kMark = "://";
-  std::string out;
-  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark)) {
-    const std::size_t begin = at + kMark.size();
-    const std::size_t end = std::min(text.find_first_of("/?# \t\n\"'", begin), text.size());
-    const std::size_t sign = text.substr(begin, end - begin).rfind('@');
-    out += text.substr(0, begin);
-    if (sign != text.npos) {
-      out += kHidden;
-      out += text.substr(begin + sign, end - begin - sign);
-    } else {
-      out += text.substr(begin, end - begin);
-    }
-    text.remove_prefix(end);
-  }
-  return out += text;
-}
-
-std::string hide_private_keys(std::string_view text) {
-  std::string out;
-  constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ";
-  for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin)) {
-    const std::size_t close = text.find("-----", at + kBegin.size());
-    const bool key =
-        text.substr(at, close == text.npos ? close : close - at).find("PRIVATE KEY") != std::string_view::npos;
-    out += text.substr(0, at);
-    if (!key) {
-      out += kBegin;
-      text.remove_prefix(at + kBegin.size());
-      continue;
-    }
-    out += kHidden;
-    std::size_t end = text.find(kEnd, at);
-    end = end == text.npos ? end : text.find("-----", end + kEnd.size());
-    text.remove_prefix(end == text.npos ? text.size() : end + 5);
-  }
-  return out += text;
-}
-
 }  // namespace
 
 std::string_view to_string(Level level) { return kLevelNames[static_cast<std::size_t>(level)]; }
@@ -193,10 +135,6 @@ Result<Format> parse_format(std::string_view text) {
 
 Field::Field(std::string_view key, runtime::Duration value)
     : Field(key, fmt::format("{:.3g}s", std::chrono::duration<double>(value).count())) {}
-
-std::string without_secrets(std::string_view text) {
-  return hide_private_keys(hide_user_info(hide_after(hide_after(text, "Bearer "), "Basic ")));
-}
 
 Log::Log(runtime::Runtime& runtime, LogOptions options, Write write)
     : runtime_(runtime), options_(options), write_(std::move(write)) {}

@@ -133,7 +133,4 @@ class Log {
 /// One write(2) a line to a descriptor, so that lines of several processes do not mix.
 Log::Write write_to(int descriptor);
 
-/// The same text without what looks like a secret: bearer tokens, passwords in URLs, private keys.
-std::string without_secrets(std::string_view text);
-
 }  // namespace strake::log

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/simulation.h"
+#include "base/visible_text.h"
 
 namespace strake::log::log_test {
 
@@ -63,7 +64,7 @@ TEST(Log, JsonLinesHoldTheSame) {
   ASSERT_EQ(stage.written.size(), 1u);
   const std::string& line = stage.written[0];
   EXPECT_EQ(line.substr(line.find(",\"level\"")),
-            R"(,"level":"error","message":"no \"room\"\u000a","error":"disk\ufffd full","bytes":"7"})");
+            R"(,"level":"error","message":"no \"room\"\n","error":"disk\ufffd full","bytes":"7"})");
 }
 
 TEST(Log, WhatIsBelowTheLevelIsCountedButNotWritten) {

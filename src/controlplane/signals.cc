@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/secrets.h"
 #include "base/visible_text.h"
 #include "controlplane/advice.h"
 
@@ -248,7 +249,7 @@ void Signals::pool_rendered(const machineconfig::RenderReport& report) {
 std::string Signals::not_ready_because() const {
   std::lock_guard lock(mutex_);
   std::string why;
-  const auto add = [&](std::string_view line) { why += visible_line(log::without_secrets(line)) + "\n"; };
+  const auto add = [&](std::string_view line) { why += visible_line(without_secrets(line)) + "\n"; };
   if (!reached_) add("the API server was not reached yet");
   for (const auto& [resource, failures] : failing_informers_) {
     add(fmt::format("cannot read {} ({} failures in a row)", resource, failures));

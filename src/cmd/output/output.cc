@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/secrets.h"
 #include "base/visible_text.h"
 
 namespace strake::cmd {
@@ -69,7 +70,7 @@ std::string Output::for_people(std::string_view text) const {
       shown.replace(at, secret.size(), kHidden);
     }
   }
-  return visible_text(log::without_secrets(shown));
+  return visible_text(without_secrets(shown));
 }
 
 std::string Output::painted(bool colored, Style style, std::string text) const {

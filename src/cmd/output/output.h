@@ -33,7 +33,7 @@ class Output {
 
   void set_color(ColorChoice choice);
   /// Wherever this text would stand in what people read, "[hidden]" will. What looks like a secret
-  /// (log::without_secrets) is hidden anyway; documents and files are left as they are.
+  /// (without_secrets) is hidden anyway; documents and files are left as they are.
   void conceal(std::string secret);
   /// Called once, at the first write that fails.
   void on_failure(std::function<void()> told);

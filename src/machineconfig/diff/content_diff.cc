@@ -33,20 +33,21 @@ bool has_unit_form(const std::optional<std::string>& contents) { return !content
 }  // namespace
 
 ContentDiff diff_contents(const std::optional<std::string>& before, const std::optional<std::string>& after,
-                          ContentForm form, bool show_secrets, const TextDiffLimits& limits) {
+                          const ContentDiffOptions& options) {
   ContentDiff diff;
   diff.secret = secret_in(before);
   if (!diff.secret) diff.secret = secret_in(after);
+  if (!diff.secret) diff.secret = options.secret_by_place;
   if (before == after) return diff;
-  if (diff.secret && !show_secrets) {
+  if (diff.secret && !options.show_secrets) {
     diff.details.push_back(fmt::format("contents differ, {} -> {}; hidden, as they hold {} (--show-secrets shows them)",
                                        size_of(before), size_of(after), to_string(*diff.secret)));
   } else if (!is_shown_as_text(before) || !is_shown_as_text(after)) {
     diff.details.push_back(fmt::format("contents: {} -> {}", digest_of(before), digest_of(after)));
-  } else if (form == ContentForm::kUnit && has_unit_form(before) && has_unit_form(after)) {
-    diff.details = unit_diff(before.value_or(""), after.value_or(""), limits);
+  } else if (options.form == ContentForm::kUnit && has_unit_form(before) && has_unit_form(after)) {
+    diff.details = unit_diff(before.value_or(""), after.value_or(""), options.limits);
   } else {
-    diff.details = unified_diff(before.value_or(""), after.value_or(""), limits);
+    diff.details = unified_diff(before.value_or(""), after.value_or(""), options.limits);
   }
   return diff;
 }

@@ -18,8 +18,15 @@ struct ContentDiff {
   std::optional<SecretKind> secret;  ///< one of the sides holds one
 };
 
+struct ContentDiffOptions {
+  ContentForm form = ContentForm::kAny;
+  std::optional<SecretKind> secret_by_place;  ///< whatever the contents look like (find_secret_place)
+  bool show_secrets = false;
+  TextDiffLimits limits;
+};
+
 /// `before` and `after` may be absent. Equal contents give no details.
 ContentDiff diff_contents(const std::optional<std::string>& before, const std::optional<std::string>& after,
-                          ContentForm form, bool show_secrets, const TextDiffLimits& limits);
+                          const ContentDiffOptions& options);
 
 }  // namespace strake::machineconfig

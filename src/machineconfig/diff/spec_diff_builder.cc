@@ -118,8 +118,13 @@ void SpecDiffBuilder::explain(SpecChange& change) const {
 }
 
 void SpecDiffBuilder::compare_contents(SpecChange& change, const std::optional<std::string>& before,
-                                       const std::optional<std::string>& after, ContentForm form) const {
-  ContentDiff contents = diff_contents(before, after, form, options_.show_secrets, options_.limits);
+                                       const std::optional<std::string>& after, ContentForm form,
+                                       std::optional<SecretKind> secret_by_place) const {
+  ContentDiff contents = diff_contents(before, after,
+                                       {.form = form,
+                                        .secret_by_place = secret_by_place,
+                                        .show_secrets = options_.show_secrets,
+                                        .limits = options_.limits});
   change.secret = change.secret || contents.secret.has_value();
   std::move(contents.details.begin(), contents.details.end(), std::back_inserter(change.details));
 }

@@ -49,7 +49,8 @@ class SpecDiffBuilder {
 
   /// Adds the detail lines of changed contents.
   void compare_contents(SpecChange& change, const std::optional<std::string>& before,
-                        const std::optional<std::string>& after, ContentForm form) const;
+                        const std::optional<std::string>& after, ContentForm form,
+                        std::optional<SecretKind> secret_by_place = std::nullopt) const;
   /// The same for a piece of the config itself, with what is secret by its place hidden.
   void compare_json(SpecChange& change, const json::Value* before, const json::Value* after) const;
 

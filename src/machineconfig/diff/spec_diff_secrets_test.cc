@@ -108,6 +108,25 @@ TEST_F(HiddenSecrets, NeverReachTheOutput) {
                 {"oldpw", "newpw"});
 }
 
+TEST_F(HiddenSecrets, ByTheirPathTheirModeAndInCommandLines) {
+  const auto file = [](std::string_view path, std::string_view contents, std::string_view more = "") {
+    return spec_with_files({file_text(path, contents, more)});
+  };
+  expect_hidden("by path", file("/etc/ppp/chap-secrets", "me * oldpw *\n"),
+                file("/etc/ppp/chap-secrets", "me * newpw *\n"), {"oldpw", "newpw"});
+  expect_hidden("by mode", file("/etc/app", "oldpw\n", R"(,"mode":384)"), file("/etc/app", "newpw\n", R"(,"mode":384)"),
+                {"oldpw", "newpw"});
+  expect_hidden("by the mode it had", file("/etc/app", "oldpw\n", R"(,"mode":256)"), file("/etc/app", "newpw\n"),
+                {"oldpw", "newpw"});
+  const auto unit = [](std::string_view command) {
+    return ignition_spec(fmt::format(
+        R"("systemd":{{"units":[{{"name":"a.service","contents":"[Service]\nExecStart={}\n"}}]}})", command));
+  };
+  expect_hidden("an option", unit("/bin/a --password oldpw"), unit("/bin/a --password newpw"), {"oldpw", "newpw"});
+  expect_hidden("curl", unit("/bin/curl -u me:oldpw https://a"), unit("/bin/curl -u me:newpw https://a"),
+                {"oldpw", "newpw"});
+}
+
 TEST(Secrets, AnotherHiddenUrlIsSaidToBeAnother) {
   const SpecDiff diff = diff_of(spec_with_files({R"({"path":"/etc/a","contents":{"source":"https://u:oldpw@h/x"}})"}),
                                 spec_with_files({R"({"path":"/etc/a","contents":{"source":"https://u:newpw@h/x"}})"}));

@@ -60,6 +60,16 @@ std::string file_summary(const json::Value& file, const FileSide& side) {
                      side.contents ? fmt::format("{} bytes", side.contents->size()) : side.instead);
 }
 
+/// By the path, or because one of the sides keeps the file from all others.
+std::optional<SecretKind> secret_place(const ItemPair& pair) {
+  for (const json::Value* side : {pair.before, pair.after}) {
+    if (side == nullptr) continue;
+    const std::int64_t mode = json::find_int(*side, {"mode"}).value_or(kStandardFileMode);
+    if (const auto kind = find_secret_place(pair.key, static_cast<std::uint32_t>(mode))) return kind;
+  }
+  return std::nullopt;
+}
+
 void add_file(SpecDiffBuilder& builder, const ItemPair& pair) {
   SpecChange& change = builder.add(SubjectKind::kFile, pair.key, pair.kind());
   const FileSide before = file_side(pair.before, builder.show_secrets());
@@ -83,7 +93,7 @@ void add_file(SpecDiffBuilder& builder, const ItemPair& pair) {
   }
   const bool is_systemd_setting = pair.key.find("/systemd/") != std::string::npos;
   builder.compare_contents(change, before.contents, after.contents,
-                           is_systemd_setting ? ContentForm::kUnit : ContentForm::kAny);
+                           is_systemd_setting ? ContentForm::kUnit : ContentForm::kAny, secret_place(pair));
   if (pair.on_both_sides() && change.details.empty()) {
     change.details.emplace_back("same contents, mode and owner; the config only writes them differently");
   }
