@@ -6,6 +6,7 @@
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
+#include "base/private_folder.h"
 #include "controlplane/controllers.h"
 #include "controlplane/sandbox_machine.h"
 
@@ -37,6 +38,7 @@ struct ControlPlane::Impl {
       : runtime(in_runtime), options(in_options), signals(in_signals) {}
 
   Status open_service();
+  Status claim_state();
   Status serve();
   void start_controllers();
   Status add_machine(std::size_t index);
@@ -48,12 +50,8 @@ Status ControlPlane::Impl::open_service() {
   apistore::ServiceOptions service_options;
   service_options.store.directory = options.state / "db";
   service_options.on_problem = signals.store_hook();
-  std::error_code failure;
-  std::filesystem::create_directories(service_options.store.directory, failure);
-  if (failure) {
-    return error(Code::kIo, "the state folder {} cannot be used: {}; choose another with --state",
-                 options.state.string(), failure.message());
-  }
+  STRAKE_CHECK_OK(
+      claim_state().context("the state folder {} cannot be used; choose another with --state", options.state.string()));
   auto opened = apistore::Service::open(runtime, registry, service_options);
   if (!opened.ok() && opened.error().reason() == "Locked") {
     return std::move(opened).error().with_verdict(Verdict::kBlocked);
@@ -61,6 +59,21 @@ Status ControlPlane::Impl::open_service() {
   if (!opened.ok())
     return std::move(opened).error().context(fmt::format("opening the database in {}", options.state.string()));
   service = *std::move(opened);
+  return {};
+}
+
+/// Before anything in it is believed: keys, tokens and objects decide who may do what.
+Status ControlPlane::Impl::claim_state() {
+  std::vector<std::string> changed;
+  const auto claim = [&](Result<std::vector<std::string>> claimed) -> Status {
+    STRAKE_TRY(const std::vector<std::string> words, std::move(claimed));
+    changed.insert(changed.end(), words.begin(), words.end());
+    return {};
+  };
+  STRAKE_CHECK_OK(claim(claim_private_folder(options.state)));
+  STRAKE_CHECK_OK(claim(claim_private_files(options.state, {"db", "pki"})));
+  STRAKE_CHECK_OK(claim(claim_private_folder(options.state / "nodes")));
+  for (const std::string& words : changed) signals.log().warning(words);
   return {};
 }
 
@@ -99,9 +112,8 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   machine_options.identity.name = fmt::format("{}-{}", machine_options.identity.role, index);
   const std::string& name = machine_options.identity.name;
   const std::filesystem::path root = options.state / "nodes" / name;
-  std::error_code failure;
-  std::filesystem::create_directories(root, failure);
-  if (failure) return error(Code::kIo, "making {}: {}", root.string(), failure.message());
+  STRAKE_TRY(const std::vector<std::string> opened_up, claim_private_folder(root));
+  for (const std::string& words : opened_up) signals.log().warning(words);
   signals.listen_to(machine_options);
   HostedMachine hosted;
   hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::system("kubelet"));

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/private_folder.h"
 
 namespace strake::pki {
 
@@ -60,7 +61,7 @@ Subject Subject::host(std::string name, std::vector<std::string> hosts) {
 
 Result<Authority> Authority::open(AuthorityOptions options, Random& random, WallTime now) {
   Authority authority(std::move(options));
-  STRAKE_CHECK_OK(make_private_directory(authority.options_.directory));
+  STRAKE_CHECK_OK(claim_private_folder(authority.options_.directory));
   std::error_code failure;
   const bool there = std::filesystem::exists(authority.directory() / "ca.crt", failure);
   if (failure) return errno_error(failure.value(), (authority.directory() / "ca.crt").string());

@@ -14,15 +14,6 @@ constexpr std::size_t kMaxPemFileBytes = 64u << 10;
 
 }  // namespace
 
-Status make_private_directory(const std::filesystem::path& directory) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure) return errno_error(failure.value(), fmt::format("creating {}", directory.string()));
-  std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failure);
-  if (failure) return errno_error(failure.value(), fmt::format("making {} private", directory.string()));
-  return {};
-}
-
 Result<PemPair> read_pair(const std::filesystem::path& directory, const std::string& name) {
   const auto read = [&](const char* extension) -> Result<std::string> {
     auto text = read_file(directory / (name + extension), kMaxPemFileBytes);

@@ -19,9 +19,6 @@ struct PemPair {
   std::string key;
 };
 
-/// Mode 0700, also when it was there already with another one.
-Status make_private_directory(const std::filesystem::path& directory);
-
 /// DIRECTORY/NAME.crt and NAME.key; empty texts for files that do not exist.
 Result<PemPair> read_pair(const std::filesystem::path& directory, const std::string& name);
 /// Mode 0600. The key is written first: a certificate without its key would look complete.

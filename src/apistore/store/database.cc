@@ -137,16 +137,8 @@ constexpr const char* kConnectionSettings =
 constexpr const char* kReaderSettings =
     "PRAGMA busy_timeout=10000; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048;";
 
-/// Secrets are in there. SQLite gives the files beside it the same mode.
-void make_private_file(const std::filesystem::path& path) {
-  if (auto created = open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600); created.ok()) return;
-  // One of an older version. Of another owner, whom we may not overrule, it stays as it is.
-  for (const char* const extension : {"", "-wal", "-shm"}) {
-    std::error_code ignored;
-    std::filesystem::permissions(path.string() + extension,
-                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
-  }
-}
+/// Secrets are in there. SQLite gives the files beside it the same mode. One that exists is as its folder was claimed.
+void make_private_file(const std::filesystem::path& path) { (void)open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600); }
 
 Result<std::unique_ptr<sqlite::Connection>> open_checked(const std::filesystem::path& path, std::uint64_t max_bytes) {
   STRAKE_TRY(auto connection, sqlite::Connection::open(path, sqlite::Mode::kReadWriteCreate));

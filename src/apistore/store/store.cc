@@ -5,6 +5,7 @@
 #include "apistore/store/database.h"
 #include "apistore/store/sqlite.h"
 #include "apistore/store/store_readers.h"
+#include "base/private_folder.h"
 
 namespace strake::apistore {
 
@@ -37,11 +38,9 @@ Result<std::unique_ptr<Store>> Store::open(runtime::Runtime& runtime, StoreOptio
     STRAKE_TRY(store->writer_, open_memory_database(store->options_.max_bytes));
     store->readers_ = std::make_unique<StoreReaders>(runtime, *store->writer_);
   } else {
-    std::error_code failed;
-    std::filesystem::create_directories(directory, failed);
-    if (failed) return error(Code::kIo, "creating {}: {}", directory.string(), failed.message());
-    // Secrets live in here. A folder of another owner, whom we may not overrule, stays as it is.
-    std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failed);
+    // Secrets live in here, and what another user put here would be believed.
+    STRAKE_CHECK_OK(claim_private_folder(directory));
+    STRAKE_CHECK_OK(claim_private_files(directory, {}));
     auto lock = FileLock::acquire(directory / "lock");
     if (!lock.ok() && lock.error().reason() == "Locked") {
       return error(Code::kDenied, "{} is {}: stop it first, or choose another directory", directory.string(),

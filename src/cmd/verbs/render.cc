@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/private_folder.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
@@ -30,13 +31,12 @@ constexpr auto kRenderOptions = join_options(kRenderOwnOptions, kImageOptions);
 
 Status write_to_directory(const std::filesystem::path& directory, const std::vector<kube::Object>& rendered,
                           Output& out) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure) return error(Code::kIo, "making {}: {}", directory.string(), failure.message());
+  // A folder made here is for its owner only, and so is every file wherever it is put: rendered configs hold secrets.
+  if (!std::filesystem::exists(directory)) STRAKE_CHECK_OK(claim_private_folder(directory));
   for (const kube::Object& config : rendered) {
     STRAKE_TRY(const std::string text, yaml::emit(config.json()));
     const std::filesystem::path file = directory / (config.name() + ".yaml");
-    STRAKE_CHECK_OK(write_file_atomic(file, text, 0644));
+    STRAKE_CHECK_OK(write_file_atomic(file, text, 0600));
     out.text(file.string() + "\n");
   }
   return {};
