@@ -40,7 +40,7 @@ TEST(VisibleText, SpellsOutWhatATerminalWouldObey) {
 }
 
 TEST(VisibleText, ALineStaysOneLine) {
-  EXPECT_EQ(visible_line("name\nstrake: all is well\t!"), "name\\u000astrake: all is well\\u0009!");
+  EXPECT_EQ(visible_line("name\nstrake: all is well\t!"), "name\\nstrake: all is well\\t!");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The `strake` program.
 #include <malloc.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <exception>
@@ -28,10 +30,19 @@ void keep_memory_small() {
   mallopt(M_TOP_PAD, kGrowthBytes);
 }
 
+/// The memory of a process that holds keys and tokens must not end up in a file, nor be read by another process of the
+/// same user.
+void keep_memory_private() {
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   keep_memory_small();
+  keep_memory_private();
   // A pipe nobody reads any more is an error like a full disk, told once and with exit code 1.
   ::signal(SIGPIPE, SIG_IGN);
   Output output(STDOUT_FILENO, STDERR_FILENO);
