@@ -17,7 +17,8 @@ endif()
 
 if(STRAKE_TREE STREQUAL "check")
   set(strake_flags -g1 -fsanitize=address -fno-omit-frame-pointer)
-  set(strake_code_flags -O1 -fsanitize=undefined -fno-sanitize-recover=undefined)
+  # -Og and calls instead of checks in line: a large unit takes 14 s instead of 22; the tests run 1.4 times as long, which is less.
+  set(strake_code_flags -Og --param asan-instrumentation-with-call-threshold=0 -fsanitize=undefined -fno-sanitize-recover=undefined)
   set(strake_test_flags -O0)
   # Checks of every pointer before every access: a third of the compiler's work. ASan stops at bad addresses anyway, so they stay only
   # where bytes of others are read in place (READS_BYTES), and in the fuzz tree everywhere.
