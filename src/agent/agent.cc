@@ -257,7 +257,7 @@ void Agent::recovered() {
 void Agent::report_failure(const Error& failure, std::stop_token stop) {
   const bool cannot_follow = failure.reason() == kUnreconcilableReason;
   const api::NodeState state = cannot_follow ? api::NodeState::kUnreconcilable : api::NodeState::kDegraded;
-  const std::string reason = failure.to_string().substr(0, api::kMaxReasonLength);
+  const std::string reason = api::reason_text(failure.to_string());
   if (looked_at_.state == state && looked_at_.reason == reason) return;
   // Failing to say so is no second failure: the next round says it again.
   (void)annotate(api::NodePatch().set_state(state).set_reason(reason), stop);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "base/time.h"
 
 namespace strake::api {
@@ -71,6 +72,8 @@ bool condition_is_true(const json::Value& object, std::string_view type) {
 
 bool set_condition(json::Value& object, const Condition& condition, std::chrono::system_clock::time_point now,
                    ConditionPlace place) {
+  constexpr std::size_t kMaxMessageBytes = 16u << 10;
+  const std::string message = public_text(condition.message, kMaxMessageBytes);
   json::Value& list_value = json::ensure(object, {"status", "conditions"});
   if (!list_value.is_array()) list_value = json::Array{};
   json::Array& list = list_value.get_array();
@@ -84,7 +87,7 @@ bool set_condition(json::Value& object, const Condition& condition, std::chrono:
     next = present->get_object();
     status_stays = json::find_string(*present, {"status"}) == status;
     if (status_stays && json::find_string(*present, {"reason"}).value_or("") == condition.reason &&
-        json::find_string(*present, {"message"}).value_or("") == condition.message) {
+        json::find_string(*present, {"message"}).value_or("") == message) {
       return false;
     }
   }
@@ -95,7 +98,7 @@ bool set_condition(json::Value& object, const Condition& condition, std::chrono:
     next["lastTransitionTime"] = format_rfc3339(now);
   }
   next["reason"] = condition.reason;
-  next["message"] = condition.message;
+  next["message"] = message;
 
   if (present != list.end() && place == ConditionPlace::kSame) {
     *present = std::move(next);

@@ -116,4 +116,13 @@ TEST(ConditionStatusText, RoundTripsAndRefuses) {
   EXPECT_EQ(parse_condition_status("true").error().code(), Code::kInvalidArgument);
 }
 
+TEST(Conditions, MessagesCarryNoSecrets) {
+  json::Value object = json::Object{};
+  const auto now = std::chrono::system_clock::time_point();
+  const Condition condition{"Degraded", ConditionStatus::kTrue, "R", "GET https://u:p@h/v2/: 401 \x1b[2J", ""};
+  EXPECT_TRUE(set_condition(object, condition, now));
+  EXPECT_EQ(find_condition(object, "Degraded")->message, "GET https://(hidden)@h/v2/: 401 \\u001b[2J");
+  EXPECT_FALSE(set_condition(object, condition, now)) << "the same words again are no change";
+}
+
 }  // namespace strake::api::conditions_test

@@ -1,5 +1,7 @@
 #include "api/node.h"
 
+#include "base/secrets.h"
+
 namespace strake::api {
 
 namespace {
@@ -77,8 +79,16 @@ bool NodeView::is_windows() const {
   return os != labels.end() && os->second == "windows";
 }
 
+std::string reason_text(std::string_view failure) { return public_text(failure, kMaxReasonLength); }
+
 NodeView node_view(const kube::Object& node) {
-  const auto annotation = [&](std::string_view name) { return node.annotation(name).value_or(""); };
+  const auto annotation = [&](std::string_view name) {
+    return public_text(node.annotation(name).value_or(""), kMaxReasonLength);
+  };
+  const auto config = [&](std::string_view name) {
+    std::string text = node.annotation(name).value_or("");
+    return kube::is_object_name(text) ? std::move(text) : std::string();
+  };
   NodeView view;
   view.name = node.name();
   view.uid = node.uid();
@@ -87,8 +97,8 @@ NodeView node_view(const kube::Object& node) {
   view.created = node.creation_timestamp();
   view.schedulable = !json::find_bool(node.json(), {"spec", "unschedulable"}).value_or(false);
   view.healthy = is_healthy(node);
-  view.current_config = annotation(node_annotation::kCurrentConfig);
-  view.desired_config = annotation(node_annotation::kDesiredConfig);
+  view.current_config = config(node_annotation::kCurrentConfig);
+  view.desired_config = config(node_annotation::kDesiredConfig);
   view.state = NodeState::parse(annotation(node_annotation::kState));
   view.reason = annotation(node_annotation::kReason);
   view.planned_class = annotation(node_annotation::kPlannedClass);
@@ -103,7 +113,8 @@ kube::Object slim_node(const kube::Object& node) {
   }
   json::Object annotations;
   for (const std::string_view name : kReadAnnotations) {
-    if (const auto value = node.annotation(name)) annotations[name] = *value;
+    // More than node_view looks at is kept of none.
+    if (const auto value = node.annotation(name)) annotations[name] = value->substr(0, 4 * kMaxReasonLength);
   }
   if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
   json::Array conditions;

@@ -71,7 +71,12 @@ struct NodeView {
   bool operator==(const NodeView&) const = default;
 };
 
+/// A node writes its annotations itself, and whatever it writes harms nobody else: what is no name of a config reads as
+/// absent, other words are made visible and cut.
 NodeView node_view(const kube::Object& node);
+
+/// What kReason says of a failure: cut to what the platform allows, without secrets.
+std::string reason_text(std::string_view failure);
 
 /// The same Node with nothing but what node_view reads and its version: ten thousand Nodes of 2 KiB take 60 MiB, their
 /// views a small part of that.
@@ -83,10 +88,7 @@ class NodePatch {
   NodePatch& set_current_config(std::string_view config) { return set(node_annotation::kCurrentConfig, config); }
   NodePatch& set_desired_config(std::string_view config) { return set(node_annotation::kDesiredConfig, config); }
   NodePatch& set_state(NodeState state) { return set(node_annotation::kState, state.text()); }
-  /// Cut to what the platform allows.
-  NodePatch& set_reason(std::string_view reason) {
-    return set(node_annotation::kReason, reason.substr(0, kMaxReasonLength));
-  }
+  NodePatch& set_reason(std::string_view reason) { return set(node_annotation::kReason, reason_text(reason)); }
   NodePatch& set_planned_class(std::string_view word) { return set(node_annotation::kPlannedClass, word); }
   NodePatch& set_executed_class(std::string_view word) { return set(node_annotation::kExecutedClass, word); }
 

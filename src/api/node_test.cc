@@ -75,6 +75,30 @@ TEST(NodeView, ASlimNodeReadsTheSame) {
   EXPECT_EQ(node_view(slim_node(unready)), node_view(unready));
 }
 
+/// A node may write what it likes into its annotations: nothing of it may be taken for the name of a config, nor reach
+/// a terminal or a log as it is.
+TEST(NodeView, WhateverANodeWritesHarmsNobody) {
+  const auto viewed = [](std::string_view annotation, std::string_view value) {
+    kube::Object node(kube::core::kNode, {"", "n"});
+    node.set_annotation(annotation, value);
+    const NodeView view = node_view(node);
+    EXPECT_EQ(node_view(slim_node(node)), view);
+    return view;
+  };
+  for (const std::string& hostile :
+       {std::string(".."), std::string("../secrets"), std::string("a/b"), std::string("a?watch=1"), std::string("A"),
+        std::string("a..b"), std::string("-a"), std::string("a\nb"), std::string("\x1b[2J"), std::string(200'000, 'a'),
+        std::string("a\0b", 3)}) {
+    EXPECT_EQ(viewed(node_annotation::kCurrentConfig, hostile).current_config, "") << hostile.substr(0, 20);
+    EXPECT_EQ(viewed(node_annotation::kDesiredConfig, hostile).desired_config, "") << hostile.substr(0, 20);
+    const NodeView view = viewed(node_annotation::kReason, hostile);
+    EXPECT_LE(view.reason.size(), kMaxReasonLength);
+    EXPECT_EQ(view.reason.find('\x1b'), std::string::npos);
+    EXPECT_LE(viewed(node_annotation::kState, hostile).state.text().size(), kMaxReasonLength);
+  }
+  EXPECT_EQ(viewed(node_annotation::kCurrentConfig, "rendered-worker-0a1b").current_config, "rendered-worker-0a1b");
+}
+
 TEST(NodePatch, CarriesOnlyAnnotationsOfOurs) {
   NodePatch patch;
   EXPECT_TRUE(patch.empty());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/visible_text.h"
 
 namespace strake {
 
@@ -82,7 +83,8 @@ class SecretFinder {
                                     &SecretFinder::assignments,
                                     &SecretFinder::options,
                                     &SecretFinder::credentials_in_urls,
-                                    &SecretFinder::netrc_entries};
+                                    &SecretFinder::netrc_entries,
+                                    &SecretFinder::data_urls};
     for (const Search search : kSearches) {
       (this->*search)();
       if (!all && !found_.empty()) break;
@@ -490,6 +492,18 @@ class SecretFinder {
     });
   }
 
+  /// What a data URL holds may be anything; its size is of use, its contents are not.
+  void data_urls() {
+    if (form_ == TextForm::kContents) return;
+    for_each(lower_, "data:", [&](std::size_t after) {
+      if (is_covered(after)) return;
+      const std::size_t comma = after + run_of(text_.substr(after, 128), "/+.;=-_");
+      if (comma >= text_.size() || text_[comma] != ',') return;
+      const std::size_t end = std::min(text_.find_first_of(" \t\r\n\"'`", comma), text_.size());
+      if (end > comma + 1) add(SecretKind::kPassword, comma + 1, end);
+    });
+  }
+
   /// "machine host login user password x", all in one line or one below the other.
   void netrc_entries() {
     if (lower_.find("machine ") == lower_.npos && lower_.find("default") == lower_.npos) return;
@@ -549,6 +563,12 @@ std::string without_secrets(std::string_view text) {
   }
   shown += text.substr(copied);
   return shown;
+}
+
+std::string public_text(std::string_view text, std::size_t limit) {
+  // Cut twice: what is hidden must not depend on where the cut falls, and hostile texts must not be searched whole.
+  constexpr std::size_t kRoomForEscapes = 4;
+  return clip_utf8(visible_text(without_secrets(text.substr(0, kRoomForEscapes * limit))), limit);
 }
 
 }  // namespace strake

@@ -39,6 +39,10 @@ inline constexpr std::string_view kHiddenSecret = "(hidden)";
 /// messages join what was being done with colons ("reading the password: no such file").
 std::string without_secrets(std::string_view text);
 
+/// What may stand in a condition, an event, an annotation or a status, whoever wrote it: without secrets and data URLs,
+/// with control characters spelled out, at most `limit` bytes.
+std::string public_text(std::string_view text, std::size_t limit);
+
 /// Whether a name says that its value is secret: "AWS_SECRET_ACCESS_KEY", "registry-password", "DB_PASS".
 bool names_a_secret(std::string_view name);
 

@@ -40,4 +40,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string clip_utf8(std::string_view text, std::size_t limit) {
+  constexpr std::string_view kEllipsis = "...";
+  if (text.size() <= limit) return std::string(text);
+  std::size_t end = limit - std::min(limit, kEllipsis.size());
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  return std::string(text.substr(0, end)) + std::string(kEllipsis.substr(0, limit));
+}
+
 }  // namespace strake

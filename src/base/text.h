@@ -38,6 +38,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// What stands before the first separator, or everything; `text` keeps what is behind it.
 std::string_view take_until(std::string_view& text, char separator);
 
+/// At most `limit` bytes, the ellipsis of a cut text included; never cut inside a UTF-8 sequence.
+std::string clip_utf8(std::string_view text, std::size_t limit);
+
 /// The keys of a map as "a, b, c" for messages, "none" when there is nothing.
 template <typename Map>
 std::string names_in(const Map& map) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kube/text.h"
+#include "base/text.h"
 
 namespace strake::kube {
 

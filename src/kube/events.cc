@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "base/secrets.h"
+#include "base/text.h"
 #include "base/time.h"
-#include "kube/text.h"
 #include "net/retry.h"
 
 namespace strake::kube {
 
 namespace {
 
-constexpr std::size_t kMaxEventMessageBytes = 1021;  // 1024 with the ellipsis, the API's limit
+constexpr std::size_t kMaxEventMessageBytes = 1024;  // the API's limit
 constexpr std::size_t kMaxEventReasonBytes = 125;
 constexpr std::size_t kMaxEventNamePrefixBytes = 230;
 constexpr std::size_t kMaxBudgets = 10'000;
@@ -54,7 +55,7 @@ void EventRecorder::stop() {
 }
 
 void EventRecorder::record(const ObjectReference& about, EventType type, std::string reason, std::string message) {
-  Pending pending{about, type, clip_utf8(reason, kMaxEventReasonBytes), clip_utf8(message, kMaxEventMessageBytes),
+  Pending pending{about, type, clip_utf8(reason, kMaxEventReasonBytes), public_text(message, kMaxEventMessageBytes),
                   runtime_.wall_now()};
   bool full = false;
   {

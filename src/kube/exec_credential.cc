@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "codec/base64.h"
 #include "codec/json.h"
-#include "kube/text.h"
 
 namespace strake::kube {
 

@@ -1,5 +1,7 @@
 #include "kube/object.h"
 
+#include "base/text.h"
+
 #include <charconv>
 
 namespace strake::kube {
@@ -97,6 +99,18 @@ void Object::add_owner(const OwnerReference& owner) {
                                           {"uid", owner.uid},
                                           {"controller", owner.controller},
                                           {"blockOwnerDeletion", owner.block_owner_deletion}});
+}
+
+bool is_object_name(std::string_view name) {
+  constexpr std::size_t kMaxNameBytes = 253;
+  const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || is_digit(c); };
+  if (name.empty() || name.size() > kMaxNameBytes) return false;
+  char before = '.';
+  for (const char c : name) {
+    if (!is_inner(c) && ((c != '-' && c != '.') || before == '.' || (c == '.' && before == '-'))) return false;
+    before = c;
+  }
+  return is_inner(before);
 }
 
 }  // namespace strake::kube

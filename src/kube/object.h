@@ -68,6 +68,10 @@ class Object {
 /// Versions are decimal numbers that grow with every write, on every server we know. False when one of them is not.
 bool is_older_version(std::string_view version, std::string_view than);
 
+/// Whether a server could have an object of this name: a DNS subdomain. What others wrote into an annotation may be
+/// anything, and asking for ".." would ask for something else.
+bool is_object_name(std::string_view name);
+
 /// Informers and watches hand out shared, unchangeable objects.
 using ObjectPtr = std::shared_ptr<const Object>;
 
