@@ -79,8 +79,8 @@ Error curl_failure(CURLcode code, const char* detail, long proxy_answer) {
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(
           Code::kDenied,
-          "the server's certificate is not trusted: {}; add the CA that issued it to the CA bundle, or use a host "
-          "name the certificate is valid for",
+          "the server's certificate is not trusted: {}; name the CA that issued it with --certificate-authority (of a "
+          "kubeconfig: certificate-authority), or use a host name the certificate is valid for",
           text);
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:

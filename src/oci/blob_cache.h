@@ -74,6 +74,10 @@ class CachedSource final : public ImageSource {
                                                const runtime::Call& call = {}) const override {
     return inner_.find_entries(reference, call);
   }
+  Result<std::optional<Descriptor>> find_companion(std::string_view tag,
+                                                   const runtime::Call& call = {}) const override {
+    return inner_.find_companion(tag, call);
+  }
   Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
                                                 const runtime::Call& call = {}) const override;
 

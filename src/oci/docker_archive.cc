@@ -118,7 +118,8 @@ Result<std::vector<Descriptor>> DockerArchive::find_entries(std::string_view ref
     }
   }
   if (!matching.empty()) return matching;
-  return error(Code::kNotFound, "{} has no image '{}' (it has: {})", description(), reference, entry_names(all));
+  return error(Code::kNotFound, "{} has no image '{}' (it has: {})", description(), reference, entry_names(all))
+      .with_verdict(Verdict::kAbsent);
 }
 
 Result<std::unique_ptr<BlobSource>> DockerArchive::open_blob(const Descriptor& descriptor, const runtime::Call&) const {

@@ -1,5 +1,6 @@
 #include "oci/image_name.h"
 
+#include <algorithm>
 #include <array>
 
 #include "oci/docker_archive.h"
@@ -21,6 +22,22 @@ constexpr std::array kTransportPrefixes{
     TransportPrefix{"oci-archive:", Transport::kOciArchive},
     TransportPrefix{"docker-archive:", Transport::kDockerArchive},
 };
+
+bool has_transport(std::string_view text) {
+  return std::any_of(kTransportPrefixes.begin(), kTransportPrefixes.end(),
+                     [&](const TransportPrefix& known) { return text.starts_with(known.prefix); });
+}
+
+/// A name without "./" is a registry's. Where a file or folder of that name lies, or an archive's name was given,
+/// nobody should have to guess.
+Status refuse_forgotten_dot(std::string_view text) {
+  if (has_transport(text)) return {};
+  const auto [path, name] = split_local_name(text);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  return error(Code::kInvalidArgument,
+               "'{0}' is a file or folder here: write ./{0} for it, or docker://{0} for an image of a registry", text);
+}
 
 }  // namespace
 
@@ -69,7 +86,10 @@ LocalName split_local_name(std::string_view text) {
 }
 
 Result<ImageName> find_image_name(std::string_view text) {
-  if (!looks_like_path(text)) return parse_image_name(text);
+  if (!looks_like_path(text)) {
+    STRAKE_CHECK_OK(refuse_forgotten_dot(text));
+    return parse_image_name(text);
+  }
   const auto [path, name] = split_local_name(text);
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) return ImageName{Transport::kLayout, path.string(), name};

@@ -42,7 +42,8 @@ struct LocalName {
 /// name.
 LocalName split_local_name(std::string_view text);
 
-/// The same as parse_image_name(), but a path is looked at: a folder is a layout, a file one of the archives.
+/// The same as parse_image_name(), but a path is looked at: a folder is a layout, a file one of the archives. A name
+/// without "./" under which a file or folder lies is refused, as nobody can tell what is meant.
 Result<ImageName> find_image_name(std::string_view text);
 
 struct OpenedImage {

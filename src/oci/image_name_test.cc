@@ -51,6 +51,26 @@ TEST(ImageName, PathsAreLookedAt) {
       << neither.error().to_string();
 }
 
+TEST(ImageName, AForgottenDotIsNoRegistry) {
+  test::TempDir dir;
+  testing::write_image(dir / "layout", "v1", {testing::make_layer({testing::tar_file("a", "1")})});
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  for (const char* text : {"layout", "layout:v1"}) {
+    const auto refused = find_image_name(text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.error().to_string().find(fmt::format("write ./{}", text)), std::string::npos)
+        << refused.error().to_string();
+    EXPECT_TRUE(find_image_name(fmt::format("./{}", text)).ok());
+    EXPECT_TRUE(find_image_name(fmt::format("docker://{}", text)).ok());
+  }
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(names_its_registry("quay.io/os"));
+  EXPECT_TRUE(names_its_registry("localhost/os"));
+  EXPECT_FALSE(names_its_registry("os"));
+  EXPECT_FALSE(names_its_registry("org/os:v1.2"));
+}
+
 TEST(ImageName, OpensWhatItNames) {
   test::TempDir dir;
   runtime::ThreadRuntime runtime;

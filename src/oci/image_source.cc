@@ -1,6 +1,7 @@
 #include "oci/image_source.h"
 
 #include <array>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -36,7 +37,37 @@ std::vector<Descriptor> entries_for(const std::vector<Descriptor>& entries, cons
   return matching;
 }
 
+/// "linux/amd64, linux/arm64", each once.
+std::string platform_names(const std::vector<Descriptor>& entries) {
+  std::set<std::string> names;
+  for (const Descriptor& entry : entries) {
+    if (entry.platform) names.insert(entry.platform->to_string());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
+
+bool may_be_elsewhere(const Error& error) {
+  switch (error.code()) {
+    case Code::kNotFound:
+    case Code::kUnauthenticated:
+    case Code::kDenied:
+    case Code::kUnavailable:
+    case Code::kTimeout:
+    case Code::kUnsupported:
+    case Code::kExhausted:
+    case Code::kExpired: return true;
+    case Code::kInvalidArgument:
+    case Code::kExists:
+    case Code::kConflict:
+    case Code::kCancelled:
+    case Code::kCorrupt:
+    case Code::kIo:
+    case Code::kInternal: break;
+  }
+  return false;
+}
 
 std::unique_ptr<codec::Source> make_text_source(std::string text) {
   return std::make_unique<TextSource>(std::move(text));
@@ -119,6 +150,13 @@ Result<Descriptor> ImageSource::find_entry(std::string_view reference, const run
                matching.size(), reference, entry_names(matching));
 }
 
+Result<std::optional<Descriptor>> ImageSource::find_companion(std::string_view tag, const runtime::Call& call) const {
+  Result<Descriptor> found = find_entry(tag, call);
+  if (found.ok()) return std::optional(*std::move(found));
+  if (found.error().code() == Code::kNotFound) return std::optional<Descriptor>();
+  return std::move(found).error();
+}
+
 Result<Descriptor> ImageSource::resolve(std::string_view reference, const Platform& platform,
                                         const runtime::Call& call) const {
   STRAKE_TRY(std::vector<Descriptor> candidates, find_entries(reference, call));
@@ -126,8 +164,9 @@ Result<Descriptor> ImageSource::resolve(std::string_view reference, const Platfo
     const std::vector<Descriptor> offered = std::move(candidates);
     candidates = entries_for(offered, platform);
     if (candidates.empty()) {
-      return error(Code::kNotFound, "image '{}' in {} is not built for {}", reference, description(),
-                   platform.to_string());
+      return error(Code::kNotFound, "image '{}' in {} is not built for {} (it is for: {})", reference, description(),
+                   platform.to_string(), platform_names(offered))
+          .with_verdict(Verdict::kAbsent);
     }
     if (candidates.size() > 1) {
       return error(Code::kInvalidArgument, "{} has {} images for {} that fit '{}'; name one by digest (it has: {})",

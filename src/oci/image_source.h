@@ -65,6 +65,11 @@ class ImageSource {
   virtual Status stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,
                              const runtime::Call& call = {}) const;
 
+  /// What lies beside an image of this source under a tag of its own, such as its signatures; nullopt when no place
+  /// that may be asked has it. Asked first is the place the image came from, whatever the rules of its mirror say about
+  /// tags. An error says that nobody could be asked, or that what was found is bad.
+  virtual Result<std::optional<Descriptor>> find_companion(std::string_view tag, const runtime::Call& call = {}) const;
+
   /// The only entry of that name.
   Result<Descriptor> find_entry(std::string_view reference, const runtime::Call& call = {}) const;
   /// The same, followed through indexes to the image manifest for a platform.
@@ -89,6 +94,9 @@ class ImageSource {
   /// else the error to report, which names every place and what was wrong there.
   virtual Status reject_content(const Descriptor&, Error why) const { return why; }
 };
+
+/// Whether a failure only says that one place does not have something, or cannot or may not be asked: another may.
+bool may_be_elsewhere(const Error& error);
 
 /// A source that owns the text it reads.
 std::unique_ptr<codec::Source> make_text_source(std::string text);

@@ -64,12 +64,19 @@ Result<std::vector<Descriptor>> Layout::find_entries(std::string_view reference,
   std::vector<Descriptor> matching = entries_named(index_, reference);
   if (!matching.empty()) return matching;
   return error(Code::kNotFound, "{} has no image '{}' (it has: {})", description(), reference,
-               entry_names(index_.manifests));
+               entry_names(index_.manifests))
+      .with_verdict(Verdict::kAbsent);
 }
 
 Result<std::unique_ptr<BlobSource>> Layout::open_blob(const Descriptor& descriptor, const runtime::Call&) const {
-  STRAKE_TRY(StoredFile file, files_->open(fmt::format("blobs/{}/{}", codec::to_string(descriptor.digest.algorithm()),
-                                                       descriptor.digest.hex())));
+  Result<StoredFile> found = files_->open(
+      fmt::format("blobs/{}/{}", codec::to_string(descriptor.digest.algorithm()), descriptor.digest.hex()));
+  if (!found.ok() && found.error().code() == Code::kNotFound) {
+    return error(Code::kNotFound, "{} lacks blob {}: the copy was not finished; repeat the command that makes it",
+                 description(), descriptor.digest.to_string())
+        .with_verdict(Verdict::kAbsent);
+  }
+  STRAKE_TRY(StoredFile file, std::move(found));
   if (file.size != descriptor.size) {
     return not_genuine("{} has {} bytes, its descriptor says {}; fetch it again", file.name, file.size,
                        descriptor.size);

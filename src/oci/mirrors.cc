@@ -108,7 +108,8 @@ Result<std::vector<Place>> places_to_try(const MirrorRules& rules, const Referen
   if (!rule->blocked) STRAKE_CHECK_OK(add(rule->location, rule->insecure, false));
   if (!places.empty()) return places;
   return error(Code::kDenied, "{} is blocked by the rule for '{}', and no mirror of it serves references by {}",
-               reference.name(), rule->prefix, reference.digest ? "digest" : "tag");
+               reference.name(), rule->prefix, reference.digest ? "digest" : "tag")
+      .with_verdict(Verdict::kBlocked);
 }
 
 }  // namespace strake::oci

@@ -73,6 +73,11 @@ Error wrong_part(std::string_view text, std::string_view part, std::string_view 
 
 }  // namespace
 
+bool names_its_registry(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && names_registry(text.substr(0, slash));
+}
+
 bool is_registry_host(std::string_view text) {
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');

@@ -35,6 +35,9 @@ struct Reference {
   bool operator==(const Reference&) const = default;
 };
 
+/// Whether the text names its registry, and is not completed to one of docker.io.
+bool names_its_registry(std::string_view text);
+
 /// Errors quote the text and say which part of it is wrong.
 Result<Reference> parse_reference(std::string_view text);
 

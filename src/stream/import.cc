@@ -139,7 +139,9 @@ Result<const Stream*> StreamSet::find(std::string_view name) const {
   if (const auto found = by_name.find(std::string(name)); found != by_name.end()) return &found->second;
   if (name.empty() && by_name.size() == 1) return &by_name.begin()->second;
   if (name.empty()) {
-    return error(Code::kNotFound, "none of the streams is the default one; name one of: {}", names_in(by_name));
+    return error(Code::kNotFound,
+                 "there are several streams and none is the default: choose with --stream (there are: {})",
+                 names_in(by_name));
   }
   // Where nothing is keyed by name the label is all there is to compare with.
   if (by_name.empty() && default_stream) {

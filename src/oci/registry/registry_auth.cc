@@ -15,6 +15,8 @@ constexpr std::chrono::seconds kTokenMargin{10};
 /// How long a password is kept before the files and helpers are asked again: a helper is a program to be started.
 constexpr std::chrono::minutes kPasswordLifetime{5};
 constexpr std::size_t kMaxKeptTokens = 1024;
+/// For the question whether a host speaks plain http at all.
+constexpr std::chrono::seconds kProbe{5};
 
 std::string token_key(const Scope& scope) { return fmt::format("{}", fmt::join(scope.to_strings(), " ")); }
 
@@ -73,10 +75,45 @@ Result<RegistryAuth::Greeting> RegistryAuth::greeting(const runtime::Call& call)
       (greeting.error().code() == Code::kUnavailable || greeting.error().code() == Code::kDenied)) {
     greeting = greet("http://" + host, call);
   }
-  if (!greeting.ok()) return std::move(greeting).context("asking registry {} what it wants", registry_);
+  if (!greeting.ok()) {
+    return explain_greeting(std::move(greeting).error(), host, call)
+        .context(fmt::format("asking registry {} what it wants", registry_));
+  }
   const std::scoped_lock lock(mutex_);
   greeting_ = *greeting;
   return greeting;
+}
+
+Error RegistryAuth::explain_greeting(Error failure, const std::string& host, const runtime::Call& call) {
+  // Nothing but this question goes out unencrypted.
+  if (insecure_ || failure.code() != Code::kUnavailable) return failure;
+  net::Request request;
+  request.url = fmt::format("http://{}/v2/", host);
+  const Result<net::Response> answer = direct_.send(request, call_options(runtime_, call, kProbe, kProbe));
+  if (!answer.ok() || (answer->status != 200 && answer->status != 401)) return failure;
+  return error(Code::kUnsupported,
+               "it speaks plain http only: give it a certificate, or mark it `insecure = true` in registries.conf "
+               "(https: {})",
+               failure.to_string());
+}
+
+void RegistryAuth::note_user(const std::optional<Credentials>& credentials) {
+  const std::scoped_lock lock(mutex_);
+  shown_user_.reset();
+  if (credentials) shown_user_ = credentials->user;
+}
+
+std::string RegistryAuth::advice() const {
+  const std::scoped_lock lock(mutex_);
+  if (greeting_ && greeting_->base_url.starts_with("http://")) {
+    return "no credentials are sent over plain http: give the registry a certificate";
+  }
+  if (!shown_user_) {
+    return fmt::format("no credentials for {0} are known: `podman login {0}`, or name a file with --authfile",
+                       registry_);
+  }
+  return fmt::format("user '{}' may not do this: `podman login {}` again, or name another file with --authfile",
+                     *shown_user_, registry_);
 }
 
 Result<std::string> RegistryAuth::base_url(const runtime::Call& call) {
@@ -87,13 +124,13 @@ Result<std::string> RegistryAuth::base_url(const runtime::Call& call) {
 Result<Token> RegistryAuth::fetch_token(const Greeting& greeting, const Scope& scope, const runtime::Call& call) {
   const bool plain_http = greeting.base_url.starts_with("http://");
   STRAKE_TRY(const auto credentials, find_credentials(registry_, scope.repository, credentials_, call.stop));
+  note_user(plain_http ? std::nullopt : credentials);
   STRAKE_TRY(const net::Request request,
              plan_token_request(*greeting.challenge, scope, plain_http ? std::nullopt : credentials, plain_http));
   STRAKE_TRY(const net::Response answer, direct_.send(request, short_call(call)));
   if (answer.status == 401 || answer.status == 403) {
-    return error(net::code_for_status(answer.status), "the token server refused {}",
-                 credentials ? fmt::format("user '{}': log in again", credentials->user)
-                             : std::string("anonymous access: log in"));
+    return error(net::code_for_status(answer.status), "the token server refused {}: {}",
+                 credentials ? fmt::format("user '{}'", credentials->user) : "anonymous access", advice());
   }
   if (answer.status >= 400) {
     return registry_error(answer, std::chrono::floor<std::chrono::seconds>(runtime_.wall_now()));
@@ -127,10 +164,10 @@ Result<std::string> RegistryAuth::authorization(const Scope& scope, const runtim
 }
 
 /// Empty when nothing is known, or when who listens on the way would have the password.
-Result<std::string> RegistryAuth::basic_proof(const Greeting& greeting, const Scope& scope,
-                                              const runtime::Call& call) const {
+Result<std::string> RegistryAuth::basic_proof(const Greeting& greeting, const Scope& scope, const runtime::Call& call) {
   if (greeting.base_url.starts_with("http://")) return std::string();
   STRAKE_TRY(const auto credentials, find_credentials(registry_, scope.repository, credentials_, call.stop));
+  note_user(credentials);
   return credentials ? basic_authorization(*credentials) : std::string();
 }
 

@@ -26,6 +26,8 @@ class RegistryAuth {
   Result<std::string> base_url(const runtime::Call& call);
   /// The value of the Authorization field for a request; empty: none.
   Result<std::string> authorization(const Scope& scope, const runtime::Call& call);
+  /// What to do about an answer of 401 or 403, depending on who we said we were.
+  std::string advice() const;
   /// The registry did not accept what authorization() gave.
   void forget_token(const Scope& scope);
 
@@ -42,7 +44,10 @@ class RegistryAuth {
   Result<Greeting> greeting(const runtime::Call& call);
   Result<Greeting> greet(const std::string& base_url, const runtime::Call& call);
   Result<Token> fetch_token(const Greeting& greeting, const Scope& scope, const runtime::Call& call);
-  Result<std::string> basic_proof(const Greeting& greeting, const Scope& scope, const runtime::Call& call) const;
+  Result<std::string> basic_proof(const Greeting& greeting, const Scope& scope, const runtime::Call& call);
+  void note_user(const std::optional<Credentials>& credentials);
+  /// Why https fails, where plain http is all the host speaks.
+  Error explain_greeting(Error failure, const std::string& host, const runtime::Call& call);
   net::CallOptions short_call(const runtime::Call& call);
 
   const std::string registry_;
@@ -51,7 +56,8 @@ class RegistryAuth {
   const net::HttpClient& direct_;
   runtime::Runtime& runtime_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> shown_user_;  ///< whose password or token was sent last
   std::optional<Greeting> greeting_;
   std::map<std::string, Kept> kept_;  ///< by scope
 };

@@ -119,7 +119,12 @@ Result<std::shared_ptr<RegistryClient>> RegistryClient::create(std::string regis
 }
 
 Error RegistryClient::answer_error(const net::Response& response) {
-  return registry_error(response, std::chrono::floor<std::chrono::seconds>(runtime_.wall_now()));
+  Error problem = registry_error(response, std::chrono::floor<std::chrono::seconds>(runtime_.wall_now()));
+  if (problem.code() == Code::kNotFound) return std::move(problem).with_verdict(Verdict::kAbsent);
+  if (response.status == 401 || response.status == 403) {
+    return error(problem.code(), "{}; {}", problem.message(), auth_->advice());
+  }
+  return problem;
 }
 
 net::CallOptions RegistryClient::transfer_limits(std::uint64_t bytes, const runtime::Call& call) {
@@ -253,9 +258,12 @@ Status RegistryClient::fetch_blob(const std::string& repository, const Descripto
     return error(transfer.consumer_error->code() == Code::kCancelled ? Code::kCancelled : Code::kIo, "{}",
                  transfer.consumer_error->to_string());
   };
-  return retry(
-             attempt, [&] { return transfer.position > before; }, call)
-      .context("fetching blob {}/{} {}", registry_, repository, descriptor.digest.to_string());
+  Status fetched = retry(attempt, [&] { return transfer.position > before; }, call);
+  if (!fetched.ok() && fetched.error().code() == Code::kNotFound) {
+    // Who asks for a blob has its manifest: a registry takes no manifest before its blobs, but loses blobs.
+    fetched = Error(fetched.error()).context("the image is not whole there, mirror or push it again");
+  }
+  return std::move(fetched).context("fetching blob {}/{} {}", registry_, repository, descriptor.digest.to_string());
 }
 
 }  // namespace strake::oci

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "codec/base64.h"
 #include "net/testing/connect_proxy.h"
 #include "oci/testing/fake_registry.h"
 #include "support/temp_dir.h"
@@ -48,6 +49,51 @@ struct Fixture {
   FakeRegistry registry;
   RegistryOptions settings;
 };
+
+TEST(RegistryClient, RefusalsNameTheNextStep) {
+  struct Case {
+    const char* name;
+    bool credentials;
+    std::string password;
+    std::string says;
+  };
+  for (const Auth auth : {Auth::kBasic, Auth::kBearer}) {
+    for (const Case& c : {Case{"nobody", false, "pw", "no credentials for"}, {"wrong", true, "old", "user 'bot'"}}) {
+      FakeRegistry::Options options;
+      options.auth = auth;
+      Fixture f(options, c.credentials);
+      if (c.credentials) {
+        ASSERT_TRUE(write_file_atomic(f.dir / "auth.json",
+                                      fmt::format(R"({{"auths":{{"{}":{{"auth":"{}"}}}}}})", f.registry.host(),
+                                                  codec::encode_base64("bot:" + c.password)),
+                                      0600)
+                        .ok());
+      }
+      const auto manifest = f.client()->fetch_manifest("org/os", "v1", {});
+      ASSERT_FALSE(manifest.ok()) << c.name;
+      const std::string said = manifest.error().to_string();
+      EXPECT_EQ(manifest.error().code(), Code::kUnauthenticated) << said;
+      EXPECT_NE(said.find(c.says), std::string::npos) << said;
+      EXPECT_NE(said.find("podman login " + f.registry.host()), std::string::npos) << said;
+      EXPECT_EQ(said.find("old"), std::string::npos) << "a password";
+    }
+  }
+}
+
+TEST(RegistryClient, ARegistryWithoutTlsIsSaidToBeOne) {
+  net::ServerOptions options;
+  options.plain_on_loopback = true;
+  net::testing::TestServer server(
+      [](const net::ServerRequest&, const net::Responder& responder) { responder.send({200, {}, "{}"}); }, options);
+  const std::string host = fmt::format("127.0.0.1:{}", server.server().port());
+  Fixture f;
+  const auto client = RegistryClient::create(host, false, f.settings, f.runtime);
+  const auto manifest = (*client)->fetch_manifest("org/os", "v1", {});
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().code(), Code::kUnsupported);
+  EXPECT_EQ(manifest.error().verdict(), Verdict::kNone) << "it does answer";
+  EXPECT_NE(manifest.error().to_string().find("insecure = true"), std::string::npos) << manifest.error().to_string();
+}
 
 const std::string kIndex =
     R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]})";

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "oci/image_source.h"
@@ -19,6 +20,10 @@ class Registries {
       : options_(std::move(options)), rules_(std::move(rules)), runtime_(runtime) {}
 
   Result<std::shared_ptr<RegistryClient>> client(const std::string& registry, bool insecure = false);
+  /// What went wrong when nobody answered there; nullopt as long as nobody knows. A registry that is down is tried once
+  /// a run, not once a blob.
+  std::optional<Error> known_down(const std::string& registry) const;
+  void note_down(const std::string& registry, const Error& why);
   const MirrorRules& rules() const { return rules_; }
   runtime::Runtime& runtime() const { return runtime_; }
 
@@ -26,13 +31,15 @@ class Registries {
   const RegistryOptions options_;
   const MirrorRules rules_;
   runtime::Runtime& runtime_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::pair<std::string, bool>, std::shared_ptr<RegistryClient>> clients_;
+  std::map<std::string, Error> down_;  ///< by registry
 };
 
-/// Places are tried in their order; the one that had the manifest is the first asked for blobs, and a blob that breaks
-/// off at one place goes on at the next. A place that delivered something other than the digest says is not asked for
-/// that blob again, and last for others.
+/// Places are tried in their order. The one that had a manifest is the first asked for what belongs to it, as the
+/// container tools do it: a mirror for tags serves the config and layers too, and signatures lie where their image
+/// does. A blob that breaks off at one place goes on at the next. A place that delivered something other than the
+/// digest says is not asked for that blob again, and last for others.
 class RegistrySource final : public ImageSource {
  public:
   /// Contacts nobody. `registries` must outlive the source and what it opened.
@@ -45,6 +52,7 @@ class RegistrySource final : public ImageSource {
   /// "" stands for the reference itself; else a tag or a digest of the same repository.
   Result<std::vector<Descriptor>> find_entries(std::string_view reference,
                                                const runtime::Call& call = {}) const override;
+  Result<std::optional<Descriptor>> find_companion(std::string_view tag, const runtime::Call& call = {}) const override;
   Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
                                                 const runtime::Call& call = {}) const override;
   Status stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,

@@ -85,6 +85,11 @@ void FakeRegistry::cut_next_blob_after(std::size_t bytes) {
   cut_ = bytes;
 }
 
+void FakeRegistry::hang_up(bool always) {
+  const std::scoped_lock lock(mutex_);
+  hangs_up_ = always;
+}
+
 void FakeRegistry::forget_tokens() {
   const std::scoped_lock lock(mutex_);
   tokens_.clear();
@@ -103,6 +108,10 @@ std::size_t FakeRegistry::count(std::string_view request) const {
 void FakeRegistry::handle(const net::ServerRequest& request, const net::Responder& responder) {
   const std::unique_lock lock(mutex_);
   requests_.push_back(request.method + " " + request.target.path);
+  if (hangs_up_) {
+    responder.stream({200, {}}, {.buffer_bytes = 1})->write("more than the buffer takes");
+    return;
+  }
   std::optional<net::Response> response;
   if (intercept_) response = intercept_(request);
   if (!response) response = answer(request);

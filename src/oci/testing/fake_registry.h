@@ -47,6 +47,8 @@ class FakeRegistry {
   std::optional<std::string> manifest(const std::string& repository, const std::string& tag_or_digest) const;
 
   void intercept(Intercept intercept);
+  /// From now on every request is counted and its connection broken off: a registry that is down, seen from both ends.
+  void hang_up(bool always = true);
   /// The next answer with a blob ends after so many bytes.
   void cut_next_blob_after(std::size_t bytes);
   void forget_tokens();
@@ -77,6 +79,7 @@ class FakeRegistry {
   std::set<std::string> tokens_;  ///< "TOKEN scope"
   int counter_ = 0;
   std::optional<std::size_t> cut_;
+  bool hangs_up_ = false;
   std::vector<std::string> requests_;
   Intercept intercept_;
   std::unique_ptr<net::testing::TestServer> server_;
