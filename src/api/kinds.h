@@ -41,6 +41,9 @@ inline const kube::Resource kImageTagMirrorSet{"config.openshift.io", "v1", "Ima
                                                false};
 inline const kube::Resource kStrakeConfig{"strake.dev", "v1alpha1", "StrakeConfig", "strakeconfigs", false};
 
+/// Of everything that is Strake's own: kinds in clusters, the index of a mirror, JSON that verbs print.
+inline constexpr std::string_view kStrakeApiVersion = "strake.dev/v1alpha1";
+
 /// Every kind above.
 std::span<const kube::Resource> all_kinds();
 

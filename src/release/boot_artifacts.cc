@@ -88,7 +88,8 @@ Result<codec::Digest> hash_file(const std::filesystem::path& path, codec::Digest
 
 Error refused(std::string_view url, int status) {
   const Code code = status >= 400 ? net::code_for_status(status) : Code::kUnavailable;
-  return error(code, "{}: the server answered {} {}", url, status, net::reason_phrase(status));
+  return error(code, "{}: the server answered {} {}", url, status, net::reason_phrase(status))
+      .with_verdict(code == Code::kNotFound ? Verdict::kAbsent : Verdict::kNone);
 }
 
 }  // namespace
@@ -123,12 +124,26 @@ std::string boot_artifact_tag(const codec::Digest& digest) {
 Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
                                      const runtime::Call& call) {
   const std::string tag = boot_artifact_tag(artifact.digest);
-  STRAKE_TRY(const oci::Descriptor entry, place.home().find_entry(tag, call));
-  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(entry, call), "{}", tag);
+  STRAKE_TRY(const std::optional<oci::Descriptor> entry, place.home().find_companion(tag, call));
+  if (!entry) {
+    return error(Code::kNotFound, "{} has no {}", place.home().description(), tag).with_verdict(Verdict::kAbsent);
+  }
+  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(*entry, call), "{}", tag);
   if (manifest.layers.size() != 1 || manifest.layers.front().digest != artifact.digest) {
     return not_genuine("{} in {} does not hold the file its tag names", tag, place.home().description());
   }
   return PlacedArtifact{&place.home(), manifest.layers.front()};
+}
+
+Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootArtifact> artifacts,
+                                    const runtime::Call& call) {
+  ArtifactsBeside sorted;
+  for (BootArtifact& artifact : artifacts) {
+    STRAKE_TRY(const std::optional<oci::Descriptor> entry,
+               place.home().find_companion(boot_artifact_tag(artifact.digest), call));
+    (entry ? sorted.beside : sorted.elsewhere).push_back(std::move(artifact));
+  }
+  return sorted;
 }
 
 Result<ArtifactDownloads> ArtifactDownloads::create(net::ClientOptions options) {

@@ -54,6 +54,14 @@ struct PlacedArtifact {
 Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
                                      const runtime::Call& call);
 
+/// Which of them lie beside the release, and which do not.
+struct ArtifactsBeside {
+  std::vector<BootArtifact> beside;
+  std::vector<BootArtifact> elsewhere;
+};
+Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootArtifact> artifacts,
+                                    const runtime::Call& call);
+
 /// The descriptor of an artifact in the cache; nullopt when it is not there.
 std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const BootArtifact& artifact);
 

@@ -22,6 +22,35 @@ std::string layers_text(const std::vector<oci::Descriptor>& layers) {
   return fmt::format("{} layers of {}", layers.size(), human_bytes(bytes));
 }
 
+/// Of a failure: what it says about the thing that was looked at.
+LinkVerdict verdict_of_failure(const Error& failure) {
+  switch (failure.verdict()) {
+    case Verdict::kNotGenuine: return LinkVerdict::kRefused;
+    case Verdict::kAbsent: return LinkVerdict::kAbsent;
+    case Verdict::kUnreachable: return LinkVerdict::kUnreachable;
+    case Verdict::kBlocked:
+    case Verdict::kNone: break;
+  }
+  return failure.code() == Code::kNotFound ? LinkVerdict::kAbsent : LinkVerdict::kFailed;
+}
+
+/// An image is as good as its layers; one that nobody came to look at leaves it open.
+LinkVerdict verdict_with_layers(LinkVerdict of_documents, const std::vector<ChainItem>& layers) {
+  LinkVerdict verdict = of_documents;
+  for (const ChainItem& layer : layers) {
+    if (layer.verdict == LinkVerdict::kOk || layer.verdict == LinkVerdict::kListed) continue;
+    if (layer.verdict != LinkVerdict::kNotChecked) return layer.verdict;
+    verdict = LinkVerdict::kNotChecked;
+  }
+  return verdict;
+}
+
+std::uint64_t size_of_image(const oci::Manifest& manifest) {
+  std::uint64_t bytes = manifest.config.size;
+  for (const oci::Descriptor& layer : manifest.layers) bytes += layer.size;
+  return bytes;
+}
+
 class ChainWalk {
  public:
   ChainWalk(const ReleasePlace& place, const ChainOptions& options, ChainReport& report, runtime::Runtime& runtime,
@@ -29,36 +58,97 @@ class ChainWalk {
       : place_(place), options_(options), report_(report), runtime_(runtime), call_(call) {}
 
   Status run() {
-    STRAKE_TRY_CONTEXT(const PlacedImage release, place_.find_release(call_), "release image");
+    Status outcome = walk();
+    tell_items();
+    return outcome;
+  }
+
+ private:
+  Status walk() {
+    STRAKE_TRY_CONTEXT(const PlacedImage release, at({"release", "", ""}, place_.find_release(call_)), "release image");
     report_.digest = release.entry.digest.to_string();
-    std::optional<ReleasePayload> payload;
     const auto read = [&]() -> Status {
-      if (payload) return {};
-      STRAKE_TRY_CONTEXT(
-          payload, read_payload(place_, {options_.platform, OsImageCheck::kLabels, options_.cache}, runtime_, call_),
-          "release image");
-      report_.version = payload->version;
+      if (payload_) return {};
+      const PayloadOptions reading{options_.platform, OsImageCheck::kLabels, options_.cache};
+      STRAKE_TRY_CONTEXT(payload_, at({"release", "", report_.digest}, read_payload(place_, reading, runtime_, call_)),
+                         "release image");
+      report_.version = payload_->version;
       return {};
     };
     const ReadManifests manifests = [&]() -> Result<const std::map<std::string, std::string>*> {
       STRAKE_CHECK_OK(read());
-      return &payload->manifests;
+      return &payload_->manifests;
     };
     STRAKE_CHECK_OK(check_signatures(release.entry.digest, manifests));
     STRAKE_CHECK_OK(read());
     if (options_.sigstore != nullptr) {
-      const std::string name = options_.sigstore->signed_as.empty() ? payload->pull_spec : options_.sigstore->signed_as;
-      STRAKE_CHECK_OK(check_sigstore_of(release, name).context("signature"));
+      const std::string name =
+          options_.sigstore->signed_as.empty() ? payload_->pull_spec : options_.sigstore->signed_as;
+      STRAKE_CHECK_OK(at({"signature", name, report_.digest}, check_sigstore_of(release, name)).context("signature"));
     } else {
       report_.not_checked.push_back("sigstore signatures: no key was given");
     }
     STRAKE_CHECK_OK(check_release_image(release));
-    STRAKE_CHECK_OK(check_components(*payload));
-    STRAKE_CHECK_OK(check_artifacts(*payload));
+    STRAKE_CHECK_OK(check_components(*payload_));
+    STRAKE_CHECK_OK(check_artifacts(*payload_));
     return {};
   }
 
- private:
+  /// Notes where the walk ended. The first failure counts; what was cancelled because of it, or by the user, does not.
+  template <typename T>
+  Result<T> at(ChainItem item, Result<T> outcome) {
+    if (outcome.ok() || outcome.error().code() == Code::kCancelled) return outcome;
+    item.verdict = verdict_of_failure(outcome.error());
+    const std::scoped_lock lock(mutex_);
+    if (!report_.broken) report_.broken = std::move(item);
+    return outcome;
+  }
+
+  Status check_layer(const oci::ImageSource& source, const oci::Descriptor& layer, const std::string& owner,
+                     const runtime::Call& call) {
+    const std::string digest = layer.digest.to_string();
+    Status outcome = at({"layer", owner, digest, layer.size}, source.verify_blob(layer, call));
+    if (!outcome.ok() && outcome.error().code() == Code::kCancelled) return outcome;
+    const std::scoped_lock lock(mutex_);
+    hashed_.insert_or_assign(layer.digest, outcome.ok() ? LinkVerdict::kOk : verdict_of_failure(outcome.error()));
+    return outcome;
+  }
+
+  std::vector<ChainItem> layer_items(const std::vector<oci::Descriptor>& layers, const std::string& owner,
+                                     LinkVerdict otherwise) const {
+    std::vector<ChainItem> items;
+    for (const oci::Descriptor& layer : layers) {
+      const auto hashed = hashed_.find(layer.digest);
+      items.push_back(
+          {"layer", owner, layer.digest.to_string(), layer.size, hashed == hashed_.end() ? otherwise : hashed->second});
+    }
+    return items;
+  }
+
+  /// Everything the walk came by, as data; also when it broke off.
+  void tell_items() {
+    const LinkVerdict whole = report_.broken && report_.broken->link == "release" ? report_.broken->verdict
+                              : release_manifest_                                 ? LinkVerdict::kOk
+                                                                                  : LinkVerdict::kNotChecked;
+    report_.release.image = {"release", report_.version, report_.digest, {}, whole};
+    if (release_manifest_) {
+      report_.release.image.size = size_of_image(*release_manifest_);
+      report_.release.layers = layer_items(release_manifest_->layers, "release image", LinkVerdict::kNotChecked);
+      report_.release.image.verdict = verdict_with_layers(whole, report_.release.layers);
+    }
+    for (const CheckedComponent& checked : components_) {
+      const std::string& tag = checked.component->tag;
+      ChainImage item{{"component", tag, checked.component->digest.to_string(), {}, checked.verdict}, {}};
+      if (checked.source != nullptr) {
+        item.image.size = checked.size;
+        item.layers =
+            layer_items(checked.layers, tag, hashes_layers_of(tag) ? LinkVerdict::kNotChecked : LinkVerdict::kListed);
+        item.image.verdict = verdict_with_layers(checked.verdict, item.layers);
+      }
+      report_.components.push_back(std::move(item));
+    }
+  }
+
   void add_link(std::string kind, std::string subject, std::string proof) {
     ChainLink link{std::move(kind), std::move(subject), std::move(proof)};
     const std::scoped_lock lock(mutex_);
@@ -68,7 +158,9 @@ class ChainWalk {
 
   Status check_signatures(const codec::Digest& digest, const ReadManifests& manifests) {
     STRAKE_TRY_CONTEXT(const SignatureProof proof,
-                       prove_signatures(place_, digest, options_.signatures, manifests, call_), "signature");
+                       at({"signature", "", digest.to_string()},
+                          prove_signatures(place_, digest, options_.signatures, manifests, call_)),
+                       "signature");
     for (const AcceptedSignature& accepted : proof.verdict.accepted) {
       add_link("signature", digest.to_string(),
                fmt::format("keyring {}, key {}, {}", accepted.keyring, accepted.key_fingerprint, accepted.source));
@@ -92,13 +184,13 @@ class ChainWalk {
 
   /// All of them, also those whose index the cache knew.
   Status check_release_image(const PlacedImage& release) {
-    STRAKE_TRY_CONTEXT(const oci::Manifest manifest, manifest_of(release), "release image");
-    STRAKE_CHECK_OK(oci::for_each_in_parallel(runtime_, options_.parallel, manifest.layers.size(), call_,
-                                              [&](std::size_t i, const runtime::Call& own) -> Status {
-                                                return release.source->verify_blob(manifest.layers[i], own)
-                                                    .context("release image: layer {}",
-                                                             manifest.layers[i].digest.to_string());
-                                              }));
+    STRAKE_TRY_CONTEXT(release_manifest_, at({"release", "", report_.digest}, manifest_of(release)), "release image");
+    const oci::Manifest& manifest = *release_manifest_;
+    STRAKE_CHECK_OK(oci::for_each_in_parallel(
+        runtime_, options_.parallel, manifest.layers.size(), call_, [&](std::size_t i, const runtime::Call& own) {
+          return check_layer(*release.source, manifest.layers[i], "release image", own)
+              .context("release image: layer {}", manifest.layers[i].digest.to_string());
+        }));
     add_link("release", report_.digest, fmt::format("version {}, {}", report_.version, layers_text(manifest.layers)));
     return {};
   }
@@ -126,12 +218,16 @@ class ChainWalk {
     const oci::ImageSource* source = nullptr;  ///< nullptr: it is not there
     std::vector<oci::Descriptor> layers = {};
     bool one_of_several = false;
+    LinkVerdict verdict = LinkVerdict::kNotChecked;  ///< of its manifest and config
+    std::uint64_t size = 0;
   };
 
   Result<CheckedComponent> check_documents(const Component& component, const runtime::Call& call) {
     const Result<PlacedImage> found = place_.find_image(component.pull_spec, Search::kEverywhere, call);
     if (!found.ok() && found.error().code() == Code::kNotFound && !place_.is_complete()) {
-      return CheckedComponent{&component};
+      CheckedComponent absent{&component};
+      absent.verdict = LinkVerdict::kAbsent;
+      return absent;
     }
     if (!found.ok()) return found.error();
     STRAKE_TRY(const oci::Descriptor descriptor,
@@ -141,22 +237,28 @@ class ChainWalk {
     if (options_.sigstore != nullptr && options_.sigstore->components) {
       STRAKE_CHECK_OK(check_sigstore_of(*found, component.pull_spec));
     }
-    return CheckedComponent{&component, found->source, std::move(manifest.layers),
-                            descriptor.digest != found->entry.digest};
+    const std::uint64_t size = size_of_image(manifest);
+    return CheckedComponent{
+        &component,       found->source, std::move(manifest.layers), descriptor.digest != found->entry.digest,
+        LinkVerdict::kOk, size};
   }
 
   Status check_components(const ReleasePayload& payload) {
-    std::vector<CheckedComponent> components;
-    for (const auto& [tag, component] : payload.components) components.push_back({&component});
+    for (const auto& [tag, component] : payload.components) components_.push_back({&component});
     STRAKE_CHECK_OK(oci::for_each_in_parallel(
-        runtime_, options_.parallel, components.size(), call_, [&](std::size_t i, const runtime::Call& own) -> Status {
-          const Component& component = *components[i].component;
-          STRAKE_TRY_CONTEXT(components[i], check_documents(component, own), "component {} ({})", component.tag,
+        runtime_, options_.parallel, components_.size(), call_, [&](std::size_t i, const runtime::Call& own) -> Status {
+          const Component& component = *components_[i].component;
+          Result<CheckedComponent> checked =
+              at({"component", component.tag, component.digest.to_string()}, check_documents(component, own));
+          if (!checked.ok() && checked.error().code() != Code::kCancelled) {
+            components_[i].verdict = verdict_of_failure(checked.error());
+          }
+          STRAKE_TRY_CONTEXT(components_[i], std::move(checked), "component {} ({})", component.tag,
                              component.pull_spec);
           return {};
         }));
-    STRAKE_CHECK_OK(check_layers(components));
-    tell_components(components);
+    STRAKE_CHECK_OK(check_layers(components_));
+    tell_components(components_);
     return {};
   }
 
@@ -178,7 +280,7 @@ class ChainWalk {
     return oci::for_each_in_parallel(runtime_, options_.parallel, layers.size(), call_,
                                      [&](std::size_t i, const runtime::Call& own) -> Status {
                                        const auto& [image, layer] = layers[i];
-                                       return image->source->verify_blob(*layer, own)
+                                       return check_layer(*image->source, *layer, image->component->tag, own)
                                            .context("component {} ({}): layer {}", image->component->tag,
                                                     image->component->pull_spec, layer->digest.to_string());
                                      });
@@ -230,9 +332,19 @@ class ChainWalk {
              "their SHA-256 are part of the release image");
     std::size_t unread = 0;
     for (const BootArtifact& artifact : list.artifacts) {
-      STRAKE_TRY_CONTEXT(const bool read, check_artifact(artifact), "boot artifact {} ({})", artifact.label(),
-                         artifact.location);
-      if (!read) ++unread;
+      report_.artifacts.push_back(
+          {"boot artifact", artifact.label(), artifact.digest.to_string(), {}, LinkVerdict::kNotChecked});
+    }
+    for (std::size_t i = 0; i < list.artifacts.size(); ++i) {
+      const BootArtifact& artifact = list.artifacts[i];
+      ChainItem& item = report_.artifacts[i];
+      const Result<bool> read = at(ChainItem(item), check_artifact(artifact, item.size));
+      if (!read.ok()) {
+        if (read.error().code() != Code::kCancelled) item.verdict = verdict_of_failure(read.error());
+        return Error(read.error()).context(fmt::format("boot artifact {} ({})", artifact.label(), artifact.location));
+      }
+      item.verdict = *read ? LinkVerdict::kOk : LinkVerdict::kListed;
+      if (!*read) ++unread;
     }
     if (unread > 0) {
       report_.not_checked.push_back(fmt::format("the content of {} boot artifacts: {}", unread,
@@ -252,10 +364,11 @@ class ChainWalk {
   }
 
   /// Whether its bytes were hashed.
-  Result<bool> check_artifact(const BootArtifact& artifact) {
+  Result<bool> check_artifact(const BootArtifact& artifact, std::optional<std::uint64_t>& size) {
     if (options_.artifacts == ArtifactCheck::kListed) return false;
     Result<PlacedArtifact> placed = find_artifact(place_, artifact, call_);
     if (placed.ok()) {
+      size = placed->file.size;
       STRAKE_CHECK_OK(placed->source->verify_blob(placed->file, call_));
       add_link("boot artifact", artifact.label(),
                fmt::format("{}: {}", artifact.digest.to_string(), placed->source->description()));
@@ -266,6 +379,7 @@ class ChainWalk {
       // A damaged one is removed, and then not here.
       STRAKE_TRY(const std::unique_ptr<oci::BlobSource> file, options_.cache->fetch(place_.home(), *cached, call_));
       if (file->finish().ok()) {
+        size = cached->size;
         add_link("boot artifact", artifact.label(), fmt::format("{}: the cache", artifact.digest.to_string()));
         return true;
       }
@@ -281,10 +395,27 @@ class ChainWalk {
   ChainReport& report_;
   runtime::Runtime& runtime_;
   const runtime::Call& call_;
-  std::mutex mutex_;  ///< guards the report while components are checked
+  std::optional<ReleasePayload> payload_;
+  std::optional<oci::Manifest> release_manifest_;
+  std::vector<CheckedComponent> components_;
+  std::map<codec::Digest, LinkVerdict> hashed_;  ///< layers
+  std::mutex mutex_;  ///< guards the report and what is hashed while work goes on in parallel
 };
 
 }  // namespace
+
+std::string_view to_string(LinkVerdict verdict) {
+  switch (verdict) {
+    case LinkVerdict::kOk: return "ok";
+    case LinkVerdict::kListed: return "listed";
+    case LinkVerdict::kNotChecked: return "notChecked";
+    case LinkVerdict::kAbsent: return "absent";
+    case LinkVerdict::kRefused: return "refused";
+    case LinkVerdict::kUnreachable: return "unreachable";
+    case LinkVerdict::kFailed: return "failed";
+  }
+  return "unknown";
+}
 
 Status verify_chain(const ReleasePlace& place, const ChainOptions& options, ChainReport& report,
                     runtime::Runtime& runtime, const runtime::Call& call) {

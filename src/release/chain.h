@@ -6,9 +6,11 @@
 // was not looked at is said, never passed over.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "release/boot_artifacts.h"
@@ -30,9 +32,39 @@ struct ChainLink {
   std::string proof;    ///< by what
 };
 
+/// What is known about one thing when the walk ends.
+enum class LinkVerdict {
+  kOk,           ///< its bytes are those its digest names
+  kListed,       ///< its digest is part of the release; its bytes were not asked for
+  kNotChecked,   ///< nobody came to look
+  kAbsent,       ///< no place that may be asked has it
+  kRefused,      ///< not genuine
+  kUnreachable,  ///< nobody answered
+  kFailed,       ///< looking failed for another reason
+};
+std::string_view to_string(LinkVerdict verdict);
+
+/// Something with a digest that the chain leads to.
+struct ChainItem {
+  std::string link;     ///< "signature", "release", "component", "layer", "boot artifact"
+  std::string subject;  ///< a version, a component's tag, an artifact's label; of a layer: what it belongs to
+  std::string digest;
+  std::optional<std::uint64_t> size = {};  ///< of an image: its config and layers; nullopt where nobody has said
+  LinkVerdict verdict = LinkVerdict::kNotChecked;
+};
+
+struct ChainImage {
+  ChainItem image;
+  std::vector<ChainItem> layers;  ///< known once its manifest was read
+};
+
 struct ChainReport {
   std::string version;
   std::string digest;
+  ChainImage release;
+  std::vector<ChainImage> components;  ///< by tag
+  std::vector<ChainItem> artifacts;
+  std::optional<ChainItem> broken;  ///< where the walk ended before its time, unless it was told to stop
   std::vector<ChainLink> links;
   std::vector<std::string> warnings;
   std::vector<std::string> not_checked;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "api/kinds.h"
 #include "base/fd.h"
 #include "codec/document_node.h"
 #include "codec/tar.h"
@@ -16,7 +17,6 @@ namespace strake::release {
 namespace {
 
 constexpr std::string_view kMirrorKind = "StrakeMirror";
-constexpr std::string_view kMirrorApiVersion = "strake.dev/v1alpha1";
 constexpr std::string_view kImagesFolder = "images";
 constexpr mode_t kMirrorFileMode = 0644;
 
@@ -58,7 +58,8 @@ Result<MirroredRelease> find_mirrored(const MirrorIndex& index, std::string_view
   }
   if (matching.size() == 1) return *matching.front();
   if (matching.empty()) {
-    return error(Code::kNotFound, "the mirror has no release '{}' (it has: {})", wanted, release_names(index));
+    return error(Code::kNotFound, "the mirror has no release '{}' (it has: {})", wanted, release_names(index))
+        .with_verdict(Verdict::kAbsent);
   }
   return error(Code::kInvalidArgument, "the mirror has {} releases: name one of {}", matching.size(),
                release_names(index));
@@ -81,8 +82,8 @@ Status pack_file(codec::TarWriter& tar, const std::filesystem::path& path, std::
 Result<MirrorIndex> parse_mirror_index(std::string_view text) {
   STRAKE_TRY(const json::Value document, json::parse(text));
   if (json::find_string(document, {"kind"}) != kMirrorKind ||
-      json::find_string(document, {"apiVersion"}) != kMirrorApiVersion) {
-    return error(Code::kInvalidArgument, "expected kind {} of {}", kMirrorKind, kMirrorApiVersion);
+      json::find_string(document, {"apiVersion"}) != api::kStrakeApiVersion) {
+    return error(Code::kInvalidArgument, "expected kind {} of {}", kMirrorKind, api::kStrakeApiVersion);
   }
   MirrorIndex index;
   const json::DocumentNode root(document);
@@ -112,7 +113,7 @@ std::string write_mirror_index(const MirrorIndex& index) {
   }
   json::Object repositories;
   for (const auto& [name, folder] : index.repositories) repositories[name] = folder;
-  return json::write_pretty(json::Object{{"apiVersion", kMirrorApiVersion},
+  return json::write_pretty(json::Object{{"apiVersion", api::kStrakeApiVersion},
                                          {"kind", kMirrorKind},
                                          {"releases", std::move(releases)},
                                          {"repositories", std::move(repositories)}});
@@ -129,7 +130,8 @@ Result<std::unique_ptr<ReleasePlace>> open_mirror(std::shared_ptr<const oci::Fil
                         const std::string& repository) -> Result<std::unique_ptr<oci::ImageSource>> {
     const auto folder = repositories.find(repository);
     if (folder == repositories.end()) {
-      return error(Code::kNotFound, "mirror {} has nothing of {}", files->location(), repository);
+      return error(Code::kNotFound, "mirror {} has nothing of {}", files->location(), repository)
+          .with_verdict(Verdict::kAbsent);
     }
     STRAKE_TRY(oci::Layout layout, oci::Layout::open_in(std::make_shared<oci::SubfolderFiles>(files, folder->second)));
     return std::unique_ptr<oci::ImageSource>(std::make_unique<oci::Layout>(std::move(layout)));

@@ -23,6 +23,25 @@ std::string valid_tag(std::string tag) {
   return tag;
 }
 
+/// "strake-registry-example-com-5000-ocp-1a2b3c4d": a name as Kubernetes wants it, from what the sets say.
+std::string mirror_set_name(const std::set<std::string>& sources, const std::string& mirror) {
+  constexpr std::size_t kMaxReadableBytes = 40;
+  constexpr std::size_t kHashDigits = 8;
+  std::string readable;
+  for (const char c : lower_case(mirror)) {
+    if (is_alphanumeric(c)) {
+      readable += c;
+    } else if (!readable.empty() && readable.back() != '-') {
+      readable += '-';
+    }
+  }
+  readable.resize(std::min(readable.size(), kMaxReadableBytes));
+  while (readable.ends_with('-')) readable.pop_back();
+  std::string content = mirror;
+  for (const std::string& source : sources) content += "\n" + source;
+  return fmt::format("strake-{}-{}", readable, codec::sha256_hex(content).substr(0, kHashDigits));
+}
+
 json::Value mirror_set(std::string_view kind, std::string_view list, const std::set<std::string>& sources,
                        const std::string& mirror) {
   json::Array entries;
@@ -31,7 +50,7 @@ json::Value mirror_set(std::string_view kind, std::string_view list, const std::
   }
   return json::Object{{"apiVersion", "config.openshift.io/v1"},
                       {"kind", kind},
-                      {"metadata", json::Object{{"name", "strake-release"}}},
+                      {"metadata", json::Object{{"name", mirror_set_name(sources, mirror)}}},
                       {"spec", json::Object{{list, std::move(entries)}}}};
 }
 

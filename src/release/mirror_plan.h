@@ -40,7 +40,8 @@ Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all
                                                    const std::set<std::string>& rpm_architectures);
 
 /// ImageDigestMirrorSet and ImageTagMirrorSet that lead from the repositories of the plan to `mirror`; none where it is
-/// the only one itself.
+/// the only one itself. Their name tells the mirror and is another one for other sources: applying the sets of a second
+/// mirror replaces nothing of the first.
 std::vector<json::Value> mirror_sets(std::span<const MirrorStep> plan, const std::string& mirror);
 
 }  // namespace strake::release

@@ -53,18 +53,17 @@ class MirrorRun {
 
   Result<bool> copy_sigstore(const PlacedImage& image, oci::ImageTarget& target) {
     const std::string tag = oci::sigstore_tag(image.entry.digest);
-    const Result<oci::Descriptor> entry = image.source->find_entry(tag, call_);
-    if (!entry.ok() && entry.error().code() == Code::kNotFound) return false;
-    if (!entry.ok()) return entry.error();
-    STRAKE_TRY([[maybe_unused]] const oci::CopyReport report,
-               oci::copy_image(*image.source, tag, target, tag, {.parallel = 1}, runtime_, call_));
+    STRAKE_TRY(const std::optional<oci::Descriptor> entry, image.source->find_companion(tag, call_));
+    if (!entry) return false;
+    STRAKE_TRY(
+        [[maybe_unused]] const oci::CopyReport report,
+        oci::copy_image(*image.source, entry->digest.to_string(), target, tag, {.parallel = 1}, runtime_, call_));
     return true;
   }
 
   Status copy_artifact(const MirrorStep& step, oci::ImageTarget& target) {
-    const Result<oci::Descriptor> beside = sources_.place.home().find_entry(step.tag, call_);
-    if (!beside.ok() && beside.error().code() != Code::kNotFound) return beside.error();
-    if (beside.ok()) return copy(step, sources_.place.home(), step.tag, target, false);
+    STRAKE_TRY(const std::optional<oci::Descriptor> beside, sources_.place.home().find_companion(step.tag, call_));
+    if (beside) return copy(step, sources_.place.home(), beside->digest.to_string(), target, false);
     return copy(step, sources_.downloads, step.tag, target, false);
   }
 
@@ -88,6 +87,7 @@ Result<MirrorTotals> mirror_release(const MirrorSources& sources, const std::vec
                                     runtime::Runtime& runtime, const runtime::Call& call) {
   MirrorRun run(sources, options, runtime, call);
   for (const MirrorStep& step : plan) {
+    if (step.kind == MirrorStep::Kind::kRelease && options.before_release) STRAKE_CHECK_OK(options.before_release());
     STRAKE_TRY(oci::ImageTarget * target, target_for(step.repository));
     STRAKE_CHECK_OK(run.run(step, *target).context("{} {}", to_string(step.kind), step.subject));
   }

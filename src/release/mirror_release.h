@@ -29,6 +29,9 @@ struct MirroredStep {
 
 struct MirrorOptions {
   unsigned parallel = 4;
+  /// Everything but the release image is there. What a cluster needs besides is handed out now: where the tag of a
+  /// release is, that is too.
+  std::function<Status()> before_release;
   std::function<void(const MirroredStep&)> on_step;
 };
 

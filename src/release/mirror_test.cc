@@ -152,4 +152,21 @@ TEST_F(MirrorFolderTest, PacksToTheSameBytes) {
   EXPECT_FALSE(names->contains("images/quay.io_a_b/blobs/sha256/.x.partial"));
 }
 
+TEST(MirrorPlan, SetsOfTwoMirrorsHaveTwoNames) {
+  const ReleasePayload payload = sample_payload();
+  const auto plan = plan_mirror(payload, "x86_64", {}, false);
+  const auto name = [](const std::vector<json::Value>& sets) {
+    return json::find_string(sets.at(0), {"metadata", "name"}).value_or("");
+  };
+  const std::string one = name(mirror_sets(plan, "registry.example.com:5000/ocp/release"));
+  EXPECT_TRUE(one.starts_with("strake-registry-example-com-5000-ocp-release-")) << one;
+  EXPECT_EQ(one, name(mirror_sets(plan, "registry.example.com:5000/ocp/release"))) << "the same mirror, the same name";
+  // Readable parts that are alike, other sources, and a name longer than Kubernetes takes.
+  EXPECT_NE(one, name(mirror_sets(plan, "registry.example.com/5000/ocp/release")));
+  EXPECT_NE(one, name(mirror_sets(std::vector{plan.front()}, "registry.example.com:5000/ocp/release")));
+  const std::string long_name = name(mirror_sets(plan, "registry.example.com/" + std::string(200, 'a') + "/__b"));
+  EXPECT_LE(long_name.size(), 63u) << long_name;
+  EXPECT_EQ(long_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << long_name;
+}
+
 }  // namespace strake::release::mirror_test

@@ -113,7 +113,7 @@ class OsImageReader {
     // Where that costs no network, everywhere; else it is no reason to reach out.
     const Search search = place_.is_local() ? Search::kEverywhere : Search::kHome;
     const Result<PlacedImage> found = place_.find_image(image.pull_spec, search, call_);
-    if (!found.ok() && found.error().code() == Code::kNotFound) return std::optional<Labels>();
+    if (!found.ok() && oci::may_be_elsewhere(found.error())) return std::optional<Labels>();
     if (!found.ok()) return found.error();
     STRAKE_TRY(const oci::Descriptor descriptor,
                found->source->resolve(image.digest.to_string(), options_.platform, call_));

@@ -21,6 +21,14 @@ std::string without_tag(std::string_view image_name) {
   return std::string(image_name);
 }
 
+/// One error for both places. Where one of them could not be asked, nobody can say that the image is absent.
+Error nowhere(const Error& at_home, const Error& by_name) {
+  const Error& decisive = at_home.verdict() == Verdict::kUnreachable ? at_home : by_name;
+  return error(decisive.code(), "neither beside the release: {}; nor under its own name: {}", at_home.to_string(),
+               by_name.to_string())
+      .with_verdict(decisive.verdict());
+}
+
 }  // namespace
 
 ReleasePlace::ReleasePlace(std::unique_ptr<oci::ImageSource> home, std::string reference, std::string repository,
@@ -77,10 +85,16 @@ Result<PlacedImage> ReleasePlace::find_image(const std::string& pull_spec, Searc
   const std::string digest = reference.digest->to_string();
   Result<std::vector<oci::Descriptor>> at_home = home_->find_entries(digest, call);
   if (at_home.ok()) return PlacedImage{home_.get(), std::move(at_home->front())};
-  const bool go_on = at_home.error().code() == Code::kNotFound && search == Search::kEverywhere && open_repository_;
+  const bool go_on = oci::may_be_elsewhere(at_home.error()) && search == Search::kEverywhere && open_repository_;
   if (!go_on) return std::move(at_home).error();
+  Result<PlacedImage> by_name = find_by_name(reference, call);
+  if (by_name.ok() || !oci::may_be_elsewhere(by_name.error())) return by_name;
+  return nowhere(at_home.error(), by_name.error());
+}
+
+Result<PlacedImage> ReleasePlace::find_by_name(const oci::Reference& reference, const runtime::Call& call) const {
   STRAKE_TRY(const oci::ImageSource* elsewhere, repository(reference));
-  STRAKE_TRY(std::vector<oci::Descriptor> entries, elsewhere->find_entries(digest, call));
+  STRAKE_TRY(std::vector<oci::Descriptor> entries, elsewhere->find_entries(reference.digest->to_string(), call));
   return PlacedImage{elsewhere, std::move(entries.front())};
 }
 

@@ -46,7 +46,8 @@ class ReleasePlace {
   std::string description() const;
 
   Result<PlacedImage> find_release(const runtime::Call& call) const;
-  /// The image of a pull spec by digest. kNotFound when no place that may be asked has it.
+  /// The image of a pull spec by digest. kNotFound when no place that may be asked has it; a place that cannot be
+  /// reached or may not be asked does not end the search, and is named when the image is nowhere else either.
   Result<PlacedImage> find_image(const std::string& pull_spec, Search search, const runtime::Call& call) const;
   /// Whether reading everything costs no network.
   bool is_local() const { return is_local_; }
@@ -57,6 +58,7 @@ class ReleasePlace {
   std::string repository_of(const oci::Descriptor& release) const;
 
  private:
+  Result<PlacedImage> find_by_name(const oci::Reference& reference, const runtime::Call& call) const;
   Result<const oci::ImageSource*> repository(const oci::Reference& reference) const;
 
   std::unique_ptr<oci::ImageSource> home_;

@@ -24,11 +24,18 @@ Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::
                                         const runtime::Call& call) {
   std::vector<Keyring> keyrings = demand.keyrings;
   std::vector<std::string> stores = demand.stores;
+  std::vector<std::string> not_asked;
   const auto ask_payload = [&]() -> Status {
     STRAKE_TRY(const auto* files, manifests());
     STRAKE_TRY(SignatureTrust trust, trust_of_manifests(*files));
     if (keyrings.empty()) keyrings = std::move(trust.keyrings);
-    if (stores.empty()) stores = std::move(trust.stores);
+    if (!stores.empty()) return {};
+    not_asked.clear();
+    for (std::string& store : trust.stores) {
+      // What was carried across an air gap does not reach out again unless it is told to.
+      const bool reaches_out = place.is_local() && !is_file_url(store);
+      (reaches_out ? not_asked : stores).push_back(std::move(store));
+    }
     return {};
   };
   const bool by_own_word = keyrings.empty();
@@ -44,6 +51,10 @@ Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::
     const Status asked = ask_payload();
     // The payload has nothing to say: what is missing is a good signature.
     if (!asked.ok()) return asked.error().code() == Code::kNotFound ? std::move(beside).error() : asked.error();
+  }
+  for (const std::string& store : not_asked) {
+    search.notes.push_back(
+        fmt::format("{}: not asked, as the release lies in a folder or file; --signature-store asks", store));
   }
   STRAKE_CHECK_OK(add_stores(search, stores, digest, demand));
   STRAKE_TRY(SignatureVerdict verdict, judge(search));
@@ -68,13 +79,19 @@ Result<SignatureSearch> search_beside(const ReleasePlace& place, const codec::Di
                                       const runtime::Call& call) {
   const std::string tag = signature_artifact_tag(digest);
   SignatureSearch search;
-  const Result<oci::Descriptor> entry = place.home().find_entry(tag, call);
-  if (!entry.ok() && entry.error().code() == Code::kNotFound) {
+  const Result<std::optional<oci::Descriptor>> entry = place.home().find_companion(tag, call);
+  if (!entry.ok()) {
+    // They may lie in a store.
+    if (!oci::may_be_elsewhere(entry.error())) return entry.error();
+    search.notes.push_back(entry.error().to_string());
+    search.unreachable = entry.error().verdict() == Verdict::kUnreachable;
+    return search;
+  }
+  if (!*entry) {
     search.notes.push_back(fmt::format("{} has no {}", place.home().description(), tag));
     return search;
   }
-  if (!entry.ok()) return entry.error();
-  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(*entry, call), "{}", tag);
+  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(**entry, call), "{}", tag);
   for (const oci::Descriptor& file : manifest.layers) {
     if (file.media_type != kSignatureArtifactType || search.found.size() == kMaxSignatureNumber) continue;
     STRAKE_TRY_CONTEXT(std::string bytes, place.home().read_blob(file, kMaxSignatureBytes, call), "{}", tag);

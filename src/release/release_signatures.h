@@ -30,7 +30,8 @@ struct SignatureProof {
 /// The files of the payload's release-manifests/; called when they are needed.
 using ReadManifests = std::function<Result<const std::map<std::string, std::string>*>()>;
 
-/// With keyrings of the caller's the payload is not read unless the signatures are nowhere else.
+/// With keyrings of the caller's the payload is not read unless the signatures are nowhere else. Stores the payload
+/// names are asked over the network only when the release itself came over it.
 Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::Digest& digest,
                                         const SignatureDemand& demand, const ReadManifests& manifests,
                                         const runtime::Call& call);

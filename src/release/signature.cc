@@ -102,7 +102,7 @@ Result<SignatureVerdict> verify_signatures(const codec::Digest& digest, std::spa
     for (const std::string& note : search.notes) refusals += fmt::format("\n  {}", note);
     return error(Code::kDenied, "{} has no good signature for keyring '{}'{}", digest.to_string(), keyring.name,
                  refusals.empty() ? "; no place to look for signatures was given" : refusals)
-        .with_verdict(Verdict::kNotGenuine);
+        .with_verdict(search.found.empty() && search.unreachable ? Verdict::kUnreachable : Verdict::kNotGenuine);
   }
   return verdict;
 }

@@ -44,7 +44,8 @@ struct SignatureVerdict {
   std::vector<std::string> warnings;        ///< keys that have expired
 };
 
-/// kDenied names the keyring without a good signature, and for every signature the link that broke.
+/// kDenied names the keyring without a good signature, and for every signature the link that broke. Its verdict is
+/// "unreachable" where no signature was found and one of the places did not answer, else "not genuine".
 Result<SignatureVerdict> verify_signatures(const codec::Digest& digest, std::span<const Keyring> keyrings,
                                            const SignatureSearch& search, const SignatureChecker& checker,
                                            std::stop_token stop = {});

@@ -32,6 +32,7 @@ bool looks_like_text(std::string_view bytes) {
 void SignatureSearch::append(SignatureSearch other) {
   std::move(other.found.begin(), other.found.end(), std::back_inserter(found));
   std::move(other.notes.begin(), other.notes.end(), std::back_inserter(notes));
+  unreachable |= other.unreachable;
 }
 
 Result<SignatureSearch> search_store(const UrlReader& reader, std::string_view base_url, const codec::Digest& digest,
@@ -58,6 +59,7 @@ Result<SignatureSearch> search_store(const UrlReader& reader, std::string_view b
       break;
     }
     search.notes.push_back(bytes.error().to_string());
+    search.unreachable |= bytes.error().verdict() == Verdict::kUnreachable;
     if (is_folder || ++failures == kMaxFailuresInARow) break;
   }
   return search;

@@ -27,6 +27,7 @@ struct FoundSignature {
 struct SignatureSearch {
   std::vector<FoundSignature> found;
   std::vector<std::string> notes;  ///< why a place gave nothing
+  bool unreachable = false;        ///< one of them did not answer: a signature may lie there
 
   void append(SignatureSearch other);
 };

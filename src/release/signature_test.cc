@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/fd.h"
@@ -9,6 +10,9 @@
 #include "codec/base64.h"
 #include "codec/json.h"
 #include "net/testing/test_server.h"
+#include "oci/layout.h"
+#include "oci/testing/sample_image.h"
+#include "release/release_signatures.h"
 #include "support/temp_dir.h"
 
 // Keys and signatures are made by the real gpg, in a home of the test's own.
@@ -427,6 +431,55 @@ TEST(SignatureStore, FoldersFilesAndConfigMaps) {
       search_config_map("kind: ConfigMap\nbinaryData: {sha256-" + kRelease.hex() + "-1: '!'}\n", "m", kRelease);
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().to_string().find("binaryData.sha256-"), std::string::npos) << broken.error().to_string();
+}
+
+/// A release in a layout; its signatures would lie in a store on the network.
+struct CarriedRelease {
+  CarriedRelease() {
+    using oci::testing::make_layer;
+    using oci::testing::tar_file;
+    release = oci::testing::write_image(dir / "layout", "release", {make_layer({tar_file("a", "1")})}).digest;
+    place = std::make_unique<ReleasePlace>(std::make_unique<oci::Layout>(oci::Layout::open(dir / "layout").value()),
+                                           "release");
+    manifests = {{"keys.yaml", verification_map("  verifier-public-key-us: |\n" +
+                                                indented(Gpg::shared().public_key("rsa@strake.test")) +
+                                                fmt::format("  store-us: {}\n", server.url("/store")))}};
+  }
+  Result<SignatureProof> prove(std::vector<std::string> stores) {
+    SignatureDemand demand;
+    demand.stores = std::move(stores);
+    demand.reader = &reader;
+    return prove_signatures(*place, release, demand, [&] { return &manifests; }, {});
+  }
+
+  test::TempDir dir;
+  std::atomic<int> requests{0};
+  net::testing::TestServer server{[this](const net::ServerRequest&, const net::Responder& responder) {
+    ++requests;
+    responder.send({404, {}, ""});
+  }};
+  UrlReader reader = *UrlReader::create(server.client_options());
+  codec::Digest release = codec::Digest::sha256_of("");
+  std::unique_ptr<ReleasePlace> place;
+  std::map<std::string, std::string> manifests;
+};
+
+TEST(SignatureStore, OfACarriedReleaseIsAskedOnlyWhenNamed) {
+  CarriedRelease carried;
+  const Result<SignatureProof> by_itself = carried.prove({});
+  ASSERT_FALSE(by_itself.ok());
+  EXPECT_EQ(carried.requests, 0) << "a folder reaches out for nothing";
+  EXPECT_NE(by_itself.error().to_string().find("not asked"), std::string::npos) << by_itself.error().to_string();
+  EXPECT_EQ(by_itself.error().verdict(), Verdict::kNotGenuine);
+  EXPECT_FALSE(carried.prove({carried.server.url("/store")}).ok());
+  EXPECT_EQ(carried.requests, 1);
+}
+
+TEST(SignatureStore, ThatDoesNotAnswerIsNoRefusal) {
+  CarriedRelease carried;
+  const Result<SignatureProof> unknown = carried.prove({"https://127.0.0.1:1/none"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().verdict(), Verdict::kUnreachable) << unknown.error().to_string();
 }
 
 }  // namespace strake::release::signature_test

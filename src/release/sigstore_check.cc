@@ -7,13 +7,12 @@ Result<oci::SigstoreStatement> check_sigstore(const PlacedImage& image, const st
                                               const runtime::Call& call) {
   const codec::Digest& digest = image.entry.digest;
   const std::string tag = oci::sigstore_tag(digest);
-  const Result<oci::Descriptor> entry = image.source->find_entry(tag, call);
-  if (!entry.ok() && entry.error().code() == Code::kNotFound) {
+  STRAKE_TRY(const std::optional<oci::Descriptor> entry, image.source->find_companion(tag, call));
+  if (!entry) {
     return error(Code::kDenied, "{} has no sigstore signature: {} has no {}; a mirror has to carry it along",
                  digest.to_string(), image.source->description(), tag)
         .with_verdict(Verdict::kNotGenuine);
   }
-  if (!entry.ok()) return entry.error();
   STRAKE_TRY_CONTEXT(const oci::Manifest manifest, image.source->read_manifest(*entry, call), "{}", tag);
   STRAKE_CHECK_OK(image.source->verify_blob(manifest.config, call).context("{}", tag));
   std::string refusals;
