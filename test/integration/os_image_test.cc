@@ -152,7 +152,7 @@ TEST_F(OsImage, OfARegistryNamesFetchTheCommitLayerAlone) {
   list.insert(list.end(), access.begin(), access.end());
   details.insert(details.end(), access.begin(), access.end());
   expect_same_lines(lines_of(os_checked(list)), lines_of(os_checked({"ls", layout("chunked"), "/", "-R"})));
-  EXPECT_EQ(os(details).exit.exit_code, 1) << "what files are is in the layers that are gone";
+  EXPECT_EQ(os(details).exit.exit_code, 3) << "what files are is in the layers that are gone";
 }
 
 // --- Cache -----------------------------------------------------------------------------------------------------------

@@ -130,13 +130,13 @@ TEST_F(ReleaseInRegistry, ItsOsImageIsLookedInto) {
 TEST_F(ReleaseInRegistry, ErrorsSayWhatToDo) {
   const std::string unknown = mirror_repository("up/release:9.9.9");
   const ProcessOutput absent = strake({"info", unknown});
-  EXPECT_EQ(absent.exit.exit_code, 1);
+  EXPECT_EQ(absent.exit.exit_code, 3);
   EXPECT_NE(absent.stderr_bytes.find("9.9.9"), std::string::npos) << absent.stderr_bytes;
   const ProcessOutput component = strake({"info", release_->components().at("cli")});
   EXPECT_EQ(component.exit.exit_code, 1);
   EXPECT_NE(component.stderr_bytes.find("not a release image"), std::string::npos) << component.stderr_bytes;
   const ProcessOutput blocked = strake({"info", release_->reference()}, "only-mirror.conf");
-  EXPECT_EQ(blocked.exit.exit_code, 1);
+  EXPECT_EQ(blocked.exit.exit_code, 3);
   EXPECT_NE(blocked.stderr_bytes.find("blocked"), std::string::npos) << blocked.stderr_bytes;
   const ProcessOutput target = strake({"mirror", release_->reference(), mirror_repository("x:v1")});
   EXPECT_EQ(target.exit.exit_code, 1);
@@ -230,7 +230,11 @@ TEST_F(ReleaseInRegistry, TravelsAsFolderAndTar) {
   const ProcessOutput carried =
       strake_ok({"mirror", archive, repository, "--manifests", (dir_ / "manifests").string()}, "only-mirror.conf");
   EXPECT_EQ(carried.stdout_bytes, "");
-  EXPECT_TRUE(std::filesystem::exists(dir_ / "manifests/imagedigestmirrorset-strake-release.yaml"));
+  std::size_t sets = 0;
+  for (const auto& file : std::filesystem::directory_iterator(dir_ / "manifests")) {
+    sets += file.path().filename().string().starts_with("imagedigestmirrorset-strake-127-0-0-1-");
+  }
+  EXPECT_EQ(sets, 1u);
   const std::string hex = release_->digest().substr(std::string("sha256:").size());
   EXPECT_TRUE(std::filesystem::exists(dir_ / ("manifests/configmap-sha256-" + hex + ".yaml")));
   expect_whole_chain(strake({"verify", repository + ":" + kPublishedVersion + "-x86_64", "--artifacts", "local",

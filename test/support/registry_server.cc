@@ -41,8 +41,11 @@ std::optional<std::string> RegistryServer::token_host() const {
   return realm.substr(begin, realm.find('/', begin) - begin);
 }
 
-RegistryServer::~RegistryServer() {
+RegistryServer::~RegistryServer() { stop(); }
+
+void RegistryServer::stop() {
   if (process_) process_->kill_now();
+  process_.reset();
 }
 
 Status RegistryServer::prepare(RegistryLogin login) {

@@ -25,6 +25,9 @@ class RegistryServer {
   static Result<std::unique_ptr<RegistryServer>> start(RegistryLogin login);
   ~RegistryServer();
 
+  /// From now on nobody answers at its address.
+  void stop();
+
   const std::string& host() const { return host_; }  ///< "127.0.0.1:PORT"
   /// Of the server that gives tokens, where the login wants them.
   std::optional<std::string> token_host() const;

@@ -8,6 +8,7 @@ namespace strake::cmd {
 namespace {
 
 constexpr std::size_t kMaxMirrorSetBytes = 8u << 20;
+constexpr std::chrono::seconds kTagCheck{5};
 
 /// Images say amd64 where the rest of the world says x86_64; people write either.
 std::string go_architecture(std::string_view name) {
@@ -83,8 +84,27 @@ Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invoc
 Result<ImageAccess::Opened> ImageAccess::open(std::string_view image) {
   STRAKE_TRY(oci::ImageName name, oci::find_image_name(image));
   STRAKE_TRY(oci::OpenedImage opened, oci::open_image(name, *registries_));
+  if (name.transport == oci::Transport::kRegistry) {
+    STRAKE_TRY(const oci::Reference reference, oci::parse_reference(name.place));
+    warn_about(image, reference, *opened.source);
+  }
   opened_.push_back(std::move(opened.source));
   return Opened{opened_.back().get(), std::move(opened.reference), std::move(name)};
+}
+
+void ImageAccess::warn_about(std::string_view text, const oci::Reference& reference, const oci::ImageSource& source) {
+  constexpr std::string_view kDockerTransport = "docker://";
+  if (!text.starts_with(kDockerTransport) && !oci::names_its_registry(text)) {
+    out_.warn(fmt::format("'{0}' names no registry: {1} is meant (a file or folder is written ./{0})", text,
+                          reference.to_string()));
+  }
+  if (reference.tag.empty() || !reference.digest) return;
+  // Nobody waits long for an answer that only leads to a warning.
+  const runtime::Call call = runtime_.call_within(kTagCheck, stop_);
+  const Result<oci::Descriptor> tagged = source.find_entry(reference.tag, call);
+  if (!tagged.ok() || tagged->digest == *reference.digest) return;
+  out_.warn(fmt::format("tag {} of {} is another image, {}; the digest counts: {}", reference.tag, reference.name(),
+                        tagged->digest.to_string(), reference.digest->to_string()));
 }
 
 }  // namespace strake::cmd

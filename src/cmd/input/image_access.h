@@ -37,6 +37,8 @@ inline constexpr OptionSpec kImageOptions[] = {
 inline constexpr OptionSpec kImageArchOption{
     "arch", "NAME", "of an image for several architectures: amd64 (x86_64), arm64, ppc64le, s390x", "amd64"};
 
+inline constexpr ExitMeaning kImageAbsent{
+    kExitBlocked, "the image, or one for this architecture, is not there, or the mirror rules leave nobody to ask"};
 inline constexpr ExitMeaning kRegistryUnreachable{kExitUnreachable, "a registry or server does not answer"};
 inline constexpr ExitMeaning kServerOrRegistryUnreachable{kExitUnreachable,
                                                           "the API server, a registry or a mirror does not answer"};
@@ -73,13 +75,17 @@ class ImageAccess {
     oci::ImageName name;
   };
   Result<Opened> open(std::string_view image);
+  /// Warns of a name that means another image than it seems to: one without a registry; a tag that has moved on from
+  /// the digest beside it.
+  void warn_about(std::string_view text, const oci::Reference& reference, const oci::ImageSource& source);
   /// For what others opened and sources depend on.
   void keep(std::shared_ptr<const void> owned) { kept_.push_back(std::move(owned)); }
 
  private:
-  explicit ImageAccess(const Invocation& invocation) : stop_(invocation.stop) {}
+  explicit ImageAccess(const Invocation& invocation) : stop_(invocation.stop), out_(invocation.out()) {}
 
   std::stop_token stop_;
+  Output& out_;
   runtime::ThreadRuntime runtime_;
   std::unique_ptr<oci::Registries> registries_;
   std::unique_ptr<oci::BlobCache> cache_;

@@ -60,7 +60,9 @@ Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access,
   STRAKE_TRY(const oci::ImageName name, oci::find_image_name(text));
   if (name.transport == oci::Transport::kRegistry) {
     STRAKE_TRY(const oci::Reference reference, oci::parse_reference(name.place));
-    return release::ReleasePlace::in_registry(reference, access.registries());
+    STRAKE_TRY(auto place, release::ReleasePlace::in_registry(reference, access.registries()));
+    access.warn_about(text, reference, place->home());
+    return place;
   }
   STRAKE_TRY(oci::OpenedImage opened, oci::open_image(name, access.registries()));
   return std::make_unique<release::ReleasePlace>(std::move(opened.source), std::move(opened.reference));

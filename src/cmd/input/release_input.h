@@ -20,7 +20,17 @@ inline constexpr OptionSpec kKeyringOption{
 inline constexpr OptionSpec kSignatureStoreOption{
     "signature-store", "PLACE",
     "where its signatures are: an http, https or file URL, a folder, a ConfigMap or a signature file; default: beside "
-    "the release, then the stores it names"};
+    "the release, then, for a release in a registry, the stores it names"};
+
+inline constexpr OptionSpec kFetchArtifactsOption{
+    "fetch-artifacts", "",
+    "of a release in a folder or file: fetch boot artifacts it does not carry from their locations"};
+
+/// Whether boot artifacts that do not lie beside the release may be fetched from their locations: what was carried
+/// across an air gap does not reach out again unless it is told to.
+inline bool may_fetch_artifacts(const Invocation& invocation, const release::ReleasePlace& place) {
+  return !place.is_local() || invocation.is_set("fetch-artifacts");
+}
 
 /// From these two options; `reader` is not owned.
 Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader);
@@ -28,7 +38,8 @@ Result<release::SignatureDemand> signature_demand(const Invocation& invocation, 
 /// For signature stores and boot artifacts: --certificate-authority counts.
 net::ClientOptions download_client(const Invocation& invocation);
 
-/// The place of a release; valid as long as the access. Contacts nobody.
+/// The place of a release; valid as long as the access. Contacts nobody, except about a tag that stands beside a
+/// digest.
 Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access, std::string_view text);
 
 /// The release itself. OS images beside it are hashed to their end where that costs no network; `os_images` asks for it

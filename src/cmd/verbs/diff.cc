@@ -338,7 +338,7 @@ Result<int> run_diff(const Invocation& invocation) {
 }
 
 constexpr ExitMeaning kDiffExits[] = {
-    {kExitOk, "the same"}, {kExitDiffers, "they differ"}, kServerOrRegistryUnreachable, kImageNotGenuine};
+    {kExitOk, "the same"}, {kExitDiffers, "they differ"}, kImageAbsent, kServerOrRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 

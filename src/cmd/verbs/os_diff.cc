@@ -33,6 +33,7 @@ Result<int> run_os_diff(const Invocation& invocation) {
 
 constexpr ExitMeaning kOsDiffExits[] = {{kExitOk, "nothing differs"},
                                         {kExitDiffers, "something does, or cannot be compared; it says what"},
+                                        kImageAbsent,
                                         kRegistryUnreachable,
                                         kImageNotGenuine};
 

@@ -25,7 +25,7 @@ Result<int> run_os_inspect(const Invocation& invocation) {
   return kExitOk;
 }
 
-constexpr ExitMeaning kOsInspectExits[] = {{kExitOk, "shown"}, kRegistryUnreachable, kImageNotGenuine};
+constexpr ExitMeaning kOsInspectExits[] = {{kExitOk, "shown"}, kImageAbsent, kRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 

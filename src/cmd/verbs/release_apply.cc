@@ -26,7 +26,8 @@ Result<int> run_release_apply(const Invocation& invocation) {
   return kExitOk;
 }
 
-constexpr ExitMeaning kReleaseApplyExits[] = {{kExitOk, "applied"}, kServerOrRegistryUnreachable, kImageNotGenuine};
+constexpr ExitMeaning kReleaseApplyExits[] = {
+    {kExitOk, "applied"}, kImageAbsent, kServerOrRegistryUnreachable, kImageNotGenuine};
 
 }  // namespace
 

@@ -1,10 +1,13 @@
 #include <filesystem>
 
+#include <fmt/ranges.h>
+
 #include "base/text_table.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
+#include "cmd/output/result_document.h"
 #include "release/boot_artifacts.h"
 #include "stream/query.h"
 
@@ -14,6 +17,7 @@ namespace {
 
 constexpr ArgumentSpec kBootimagesRelease[] = {{"REF", kReleaseArgumentHelp}};
 enum class BootimagesFormat { kText, kJson, kStream };
+constexpr std::string_view kBootimagesKind = "ReleaseBootImages";
 constexpr std::string_view kBootimagesFormats[] = {"text", "json", "stream"};
 constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"arch", "NAME", "only for x86_64, aarch64, ppc64le or s390x; default: all"},
@@ -22,7 +26,8 @@ constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"format", "NAME", "only of this format: iso, ova, qcow2.gz, ..."},
     {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256", "", kFolderValue},
     {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text",
-     one_of(kBootimagesFormats)}};
+     one_of(kBootimagesFormats)},
+    kFetchArtifactsOption};
 constexpr auto kReleaseBootimagesOptions = join_options(kReleaseBootimagesOwnOptions, kImageOptions);
 
 struct ListedArtifact {
@@ -84,11 +89,26 @@ std::string origin_of(release::DownloadOutcome outcome, const release::BootArtif
   return artifact.location;
 }
 
+Status require_carried(ImageAccess& access, const release::ReleasePlace& place,
+                       const std::vector<ListedArtifact>& listed) {
+  std::vector<std::string> missing;
+  for (const auto& [artifact, beside] : listed) {
+    if (!beside && !release::find_cached(access.cache(), artifact)) missing.push_back(artifact.label());
+  }
+  if (missing.empty()) return {};
+  return error(Code::kNotFound,
+               "{} does not carry {}; --fetch-artifacts fetches them from their locations, --platform, --arch and "
+               "--format choose others",
+               place.home().description(), fmt::join(missing, ", "))
+      .with_verdict(Verdict::kAbsent);
+}
+
 Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
                 const std::vector<ListedArtifact>& listed) {
   STRAKE_TRY(const release::ArtifactDownloads downloads,
              release::ArtifactDownloads::create(download_client(invocation)));
   const std::filesystem::path folder = invocation.value("download");
+  if (!may_fetch_artifacts(invocation, place)) STRAKE_CHECK_OK(require_carried(access, place, listed));
   for (const auto& [artifact, beside] : listed) {
     STRAKE_TRY_CONTEXT(
         const release::DownloadOutcome outcome,
@@ -109,7 +129,7 @@ std::string artifact_table(const std::vector<ListedArtifact>& listed) {
   return align_columns(rows);
 }
 
-Result<int> run_release_bootimages(const Invocation& invocation) {
+Result<int> list_bootimages(const Invocation& invocation) {
   const auto format = invocation.choice<BootimagesFormat>("output");
   Invocation of_release = invocation;
   of_release.forget("arch");  // it chooses among the boot images, not the release image
@@ -135,8 +155,9 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
   if (format == BootimagesFormat::kJson) {
     json::Array items;
     for (const ListedArtifact& each : listed) items.push_back(artifact_json(each));
-    invocation.out().document(json::write_pretty(json::Object{
-        {"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}}));
+    invocation.out().document(json::write_pretty(result_document(
+        kBootimagesKind, kResultOk,
+        {{"version", payload.version}, {"digest", payload.digest.to_string()}, {"artifacts", std::move(items)}})));
     return kExitOk;
   }
   if (chosen.default_stream) invocation.out().text(stream::describe_stream(*chosen.default_stream));
@@ -144,6 +165,11 @@ Result<int> run_release_bootimages(const Invocation& invocation) {
     invocation.out().text(fmt::format("\nstream {}\n", name) + stream::describe_stream(stream));
   invocation.out().text("\n" + artifact_table(listed));
   return kExitOk;
+}
+
+Result<int> run_release_bootimages(const Invocation& invocation) {
+  const bool as_json = invocation.choice<BootimagesFormat>("output") == BootimagesFormat::kJson;
+  return run_with_result(invocation, kBootimagesKind, as_json, [&] { return list_bootimages(invocation); });
 }
 
 constexpr ExitMeaning kReleaseBootimagesExits[] = {

@@ -3,6 +3,7 @@
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "release/payload_report.h"
 
 namespace strake::cmd {
@@ -16,32 +17,43 @@ constexpr OptionSpec kReleaseImagesOwnOptions[] = {
 constexpr auto kReleaseInfoOptions = join_options(kReleaseInfoOwnOptions, kImageOptions);
 constexpr auto kReleaseImagesOptions = join_options(kReleaseImagesOwnOptions, kImageOptions);
 
+constexpr std::string_view kReleaseInfoKind = "ReleaseInfo";
+constexpr std::string_view kReleaseImagesKind = "ReleaseImages";
+
+void print_result(const Invocation& invocation, std::string_view kind, json::Value body) {
+  invocation.out().document(json::write_pretty(result_document(kind, kResultOk, std::move(body.get_object()))));
+}
+
 Result<int> run_release_info(const Invocation& invocation) {
   const bool as_json = wants_json(invocation);
-  STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
-  as_json ? invocation.out().document(json::write_pretty(release::release_json(payload)))
-          : invocation.out().text(release::describe_release(payload));
-  return kExitOk;
+  return run_with_result(invocation, kReleaseInfoKind, as_json, [&]() -> Result<int> {
+    STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
+    as_json ? print_result(invocation, kReleaseInfoKind, release::release_json(payload))
+            : invocation.out().text(release::describe_release(payload));
+    return kExitOk;
+  });
 }
 
 Result<int> run_release_images(const Invocation& invocation) {
   const bool as_json = wants_json(invocation);
-  STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
-  const std::string& wanted = invocation.value("image-for");
-  if (wanted.empty()) {
-    as_json ? invocation.out().document(json::write_pretty(release::components_json(payload)))
-            : invocation.out().text(release::describe_components(payload));
+  return run_with_result(invocation, kReleaseImagesKind, as_json, [&]() -> Result<int> {
+    STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
+    const std::string& wanted = invocation.value("image-for");
+    if (wanted.empty()) {
+      as_json ? print_result(invocation, kReleaseImagesKind, release::components_json(payload))
+              : invocation.out().text(release::describe_components(payload));
+      return kExitOk;
+    }
+    STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
+    invocation.out().text(component->pull_spec + "\n");
     return kExitOk;
-  }
-  STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
-  invocation.out().text(component->pull_spec + "\n");
-  return kExitOk;
+  });
 }
 
-constexpr ExitMeaning kReleaseInfoExits[] = {{kExitOk, "shown"}, kRegistryUnreachable, kImageNotGenuine};
+constexpr ExitMeaning kReleaseInfoExits[] = {{kExitOk, "shown"}, kImageAbsent, kRegistryUnreachable, kImageNotGenuine};
 constexpr ExitMeaning kReleaseImagesExits[] = {
     {kExitOk, "listed"},
-    {kExitBlocked, "there is no such component; the message names those there are"},
+    {kExitBlocked, "there is no such release or component; the message names what there is"},
     kRegistryUnreachable,
     kImageNotGenuine};
 

@@ -1,11 +1,15 @@
 #include <filesystem>
 
+#include <fmt/ranges.h>
+
 #include "base/fd.h"
 #include "base/text.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
+#include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "codec/yaml.h"
 #include "release/mirror_folder.h"
 #include "release/mirror_release.h"
@@ -15,6 +19,7 @@ namespace strake::cmd {
 namespace {
 
 constexpr std::string_view kArchiveSuffix = ".tar";
+constexpr std::string_view kReleaseMirrorKind = "ReleaseMirror";
 
 constexpr ArgumentSpec kReleaseMirrorArguments[] = {
     {"REF", kReleaseArgumentHelp},
@@ -25,8 +30,12 @@ constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
     {"unsigned", "", "mirror a release that has no good signature"},
     {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware)", "all"},
     {"artifact-arch", "LIST", "architectures of boot artifacts (x86_64,aarch64) or all; default: the release's own"},
-    {"manifests", "DIR", "write mirror sets and signature ConfigMap there instead of printing them", "", kFolderValue},
+    kFetchArtifactsOption,
+    {"manifests", "DIR",
+     "write mirror sets (of a repository) and signature ConfigMap there; default: those of a repository are printed",
+     "", kFolderValue},
     {"dry-run", "", "only list what would be copied"},
+    kOutputOption,
     kImageArchOption};
 constexpr auto kReleaseMirrorOptions = join_options(kReleaseMirrorOwnOptions, kImageOptions);
 
@@ -37,6 +46,20 @@ struct MirrorTarget {
   std::optional<oci::Reference> repository;
 };
 
+/// A name that a careless hand meant for a path, or that lacks its registry, would go to Docker Hub.
+Status require_registry(std::string_view text) {
+  std::error_code ignored;
+  if (std::filesystem::exists(text, ignored)) {
+    return error(Code::kInvalidArgument, "TARGET '{0}' exists here as a file or folder: write ./{0} if that is meant",
+                 text);
+  }
+  if (oci::names_its_registry(text)) return {};
+  return error(Code::kInvalidArgument,
+               "TARGET '{0}' names no registry: write ./{0} for a folder or tar, REGISTRY/{0} for a repository "
+               "(docker.io/{0} on Docker Hub)",
+               text);
+}
+
 Result<MirrorTarget> parse_target(std::string_view text) {
   MirrorTarget target;
   if (oci::looks_like_path(text)) {
@@ -44,6 +67,7 @@ Result<MirrorTarget> parse_target(std::string_view text) {
     target.path = text;
     return target;
   }
+  STRAKE_CHECK_OK(require_registry(text));
   STRAKE_TRY_CONTEXT(target.repository, oci::parse_reference(text), "TARGET");
   if (!target.repository->tag.empty() || target.repository->digest) {
     return error(Code::kInvalidArgument,
@@ -74,6 +98,19 @@ std::set<std::string> artifact_architectures(const std::string& asked, const std
   return architectures;
 }
 
+Status require_architectures(const std::vector<release::BootArtifact>& artifacts, const std::string& asked) {
+  if (asked.empty() || asked == "all") return {};
+  std::set<std::string> known;
+  for (const release::BootArtifact& artifact : artifacts) known.insert(artifact.arch);
+  for (const std::string& name : release::names_in_list(asked)) {
+    if (known.contains(stream::rpm_architecture(name))) continue;
+    return error(Code::kNotFound, "--artifact-arch {}: the release has no boot artifacts for it (it has: {})", name,
+                 fmt::join(known, ", "))
+        .with_verdict(Verdict::kAbsent);
+  }
+  return {};
+}
+
 Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& invocation,
                                                             const release::ReleasePayload& payload,
                                                             const std::string& arch) {
@@ -83,6 +120,7 @@ Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& in
     invocation.out().warn(
         fmt::format("{} boot artifacts have no SHA-256 in the release and are not mirrored", list.without_sum.size()));
   }
+  STRAKE_CHECK_OK(require_architectures(list.artifacts, invocation.value("artifact-arch")));
   return blocked_when_absent(
       release::choose_artifacts(std::move(list.artifacts), invocation.value("artifacts"),
                                 artifact_architectures(invocation.value("artifact-arch"), arch)));
@@ -111,7 +149,7 @@ std::string describe_step(const release::MirroredStep& done) {
                      done.with_sigstore ? ", sigstore signatures too" : "");
 }
 
-/// What a cluster needs to use the copy.
+/// What a cluster needs to use the copy. Success means that it is where it belongs.
 Status hand_out_manifests(const Invocation& invocation, const std::vector<json::Value>& objects) {
   const std::string& directory = invocation.value("manifests");
   if (directory.empty()) {
@@ -119,7 +157,7 @@ Status hand_out_manifests(const Invocation& invocation, const std::vector<json::
       STRAKE_TRY(const std::string text, yaml::emit(object));
       invocation.out().document("---\n" + text);
     }
-    return {};
+    return invocation.out().finish();
   }
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
@@ -141,10 +179,13 @@ class MirrorJob {
 
   Status run(const MirrorTarget& target) {
     STRAKE_TRY(const std::string arch, architecture_of(place_, access_.platform(), access_.call()));
-    STRAKE_TRY(const std::vector<release::BootArtifact> artifacts, chosen_artifacts(invocation_, payload_, arch));
+    STRAKE_TRY(std::vector<release::BootArtifact> artifacts, chosen_artifacts(invocation_, payload_, arch));
+    if (!may_fetch_artifacts(invocation_, place_)) STRAKE_CHECK_OK(keep_carried(artifacts));
     STRAKE_TRY(auto signatures, good_signatures(invocation_, place_, payload_, access_.call()));
     const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures.empty());
+    note_steps(plan);
     if (invocation_.is_set("dry-run")) {
+      if (wants_json(invocation_)) return {};
       for (const release::MirrorStep& step : plan) {
         invocation_.out().text(fmt::format("{} {}: {}@{} as {}\n", to_string(step.kind), step.subject, step.repository,
                                            step.digest.to_string(), step.tag));
@@ -163,15 +204,65 @@ class MirrorJob {
     return error(Code::kInternal, "unknown kind of target");
   }
 
+  /// What was copied, for scripts.
+  json::Object report() const {
+    json::Array missing;
+    for (const release::BootArtifact& artifact : not_carried_) {
+      missing.push_back(json::Object{
+          {"subject", artifact.label()}, {"digest", artifact.digest.to_string()}, {"location", artifact.location}});
+    }
+    return {{"version", payload_.version},
+            {"digest", payload_.digest.to_string()},
+            {"target", invocation_.value("TARGET")},
+            {"dryRun", invocation_.is_set("dry-run")},
+            {"steps", steps_},
+            {"images", totals_.images},
+            {"blobsWritten", totals_.blobs_written},
+            {"blobsPresent", totals_.blobs_present},
+            {"bytesWritten", totals_.bytes_written},
+            {"sigstoreSignatures", totals_.sigstore_signatures},
+            {"artifactsNotCarried", std::move(missing)}};
+  }
+
  private:
+  void note_steps(const std::vector<release::MirrorStep>& plan) {
+    for (const release::MirrorStep& step : plan) {
+      steps_.push_back(json::Object{{"kind", to_string(step.kind)},
+                                    {"subject", step.subject},
+                                    {"source", step.repository},
+                                    {"digest", step.digest.to_string()},
+                                    {"tag", step.tag}});
+    }
+  }
+
+  /// Leaves out what the release does not carry, and says so. What was asked for by name has to be there.
+  Status keep_carried(std::vector<release::BootArtifact>& artifacts) {
+    STRAKE_TRY(release::ArtifactsBeside sorted, release::look_beside(place_, std::move(artifacts), access_.call()));
+    artifacts = std::move(sorted.beside);
+    not_carried_ = std::move(sorted.elsewhere);
+    if (not_carried_.empty()) return {};
+    std::vector<std::string> labels;
+    for (const release::BootArtifact& artifact : not_carried_) labels.push_back(artifact.label());
+    const std::string said =
+        fmt::format("{} does not carry {} boot artifacts ({}); --fetch-artifacts fetches them from their locations",
+                    place_.home().description(), labels.size(), fmt::join(labels, ", "));
+    if (invocation_.value("artifacts") != "all") {
+      return error(Code::kNotFound, "{}", said).with_verdict(Verdict::kAbsent);
+    }
+    invocation_.out().warn(said + "; the mirror is made without them");
+    return {};
+  }
+
   Status copy(const release::MirrorSources& sources, const std::vector<release::MirrorStep>& plan,
-              const release::TargetFor& target_for) {
+              const release::TargetFor& target_for, const std::vector<json::Value>& manifests) {
     const auto report_step = [&](const release::MirroredStep& done) {
       invocation_.out().progress(describe_step(done));
     };
-    STRAKE_TRY(const release::MirrorTotals totals,
-               release::mirror_release(sources, plan, target_for, {.parallel = 4, .on_step = report_step},
-                                       access_.runtime(), access_.call()));
+    const auto hand_out = [&] { return hand_out_manifests(invocation_, manifests); };
+    STRAKE_TRY(totals_, release::mirror_release(sources, plan, target_for,
+                                                {.parallel = 4, .before_release = hand_out, .on_step = report_step},
+                                                access_.runtime(), access_.call()));
+    const release::MirrorTotals& totals = totals_;
     invocation_.out().progress(
         fmt::format("release {}: {} images, {} blobs copied ({} bytes), {} were there, {} with sigstore signatures",
                     payload_.version, totals.images, totals.blobs_written, totals.bytes_written, totals.blobs_present,
@@ -183,19 +274,25 @@ class MirrorJob {
                        const std::vector<release::MirrorStep>& plan) {
     STRAKE_TRY(const std::unique_ptr<oci::RegistryTarget> target,
                oci::RegistryTarget::open(repository, access_.registries()));
-    STRAKE_CHECK_OK(copy(sources, plan, [&](const std::string&) { return Result<oci::ImageTarget*>(target.get()); }));
     std::vector<json::Value> objects = release::mirror_sets(plan, repository.name());
-    if (!sources.signatures.empty()) {
-      objects.push_back(release::signature_config_map(payload_.digest, sources.signatures));
-    }
-    return hand_out_manifests(invocation_, objects);
+    add_signatures(objects, sources);
+    return copy(sources, plan, [&](const std::string&) { return Result<oci::ImageTarget*>(target.get()); }, objects);
+  }
+
+  void add_signatures(std::vector<json::Value>& objects, const release::MirrorSources& sources) const {
+    if (sources.signatures.empty()) return;
+    objects.push_back(release::signature_config_map(payload_.digest, sources.signatures));
   }
 
   Status to_folder(const std::filesystem::path& folder, const release::MirrorSources& sources,
                    const std::vector<release::MirrorStep>& plan) {
     STRAKE_TRY(const std::unique_ptr<release::MirrorWriter> writer,
                release::MirrorWriter::open(folder, access_.runtime()));
-    STRAKE_CHECK_OK(copy(sources, plan, [&](const std::string& repository) { return writer->target(repository); }));
+    // Where the mirror will be is not known yet: its mirror sets come when it goes into a registry.
+    std::vector<json::Value> objects;
+    if (!invocation_.value("manifests").empty()) add_signatures(objects, sources);
+    STRAKE_CHECK_OK(
+        copy(sources, plan, [&](const std::string& repository) { return writer->target(repository); }, objects));
     const release::MirrorStep& last = plan.back();
     return writer->add_release({payload_.version, payload_.digest.to_string(), last.repository, last.tag});
   }
@@ -215,20 +312,38 @@ class MirrorJob {
   ImageAccess& access_;
   const release::ReleasePlace& place_;
   const release::ReleasePayload& payload_;
+  json::Array steps_;
+  std::vector<release::BootArtifact> not_carried_;
+  release::MirrorTotals totals_;
 };
 
-Result<int> run_release_mirror(const Invocation& invocation) {
+Result<int> mirror(const Invocation& invocation, bool as_json) {
   STRAKE_TRY(const MirrorTarget target, parse_target(invocation.value("TARGET")));
+  if (as_json && target.kind == MirrorTarget::Kind::kRepository && invocation.value("manifests").empty()) {
+    return error(Code::kInvalidArgument,
+                 "-o json goes with --manifests DIR: mirror sets and report cannot both go to standard output");
+  }
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
-  STRAKE_CHECK_OK(MirrorJob(invocation, *access, *place, payload).run(target));
+  MirrorJob job(invocation, *access, *place, payload);
+  STRAKE_CHECK_OK(job.run(target));
+  if (as_json) {
+    invocation.out().document(json::write_pretty(result_document(kReleaseMirrorKind, kResultOk, job.report())));
+  }
   return kExitOk;
+}
+
+Result<int> run_release_mirror(const Invocation& invocation) {
+  const bool as_json = wants_json(invocation);
+  return run_with_result(invocation, kReleaseMirrorKind, as_json, [&] { return mirror(invocation, as_json); });
 }
 
 constexpr ExitMeaning kReleaseMirrorExits[] = {
     {kExitOk, "mirrored"},
-    {kExitBlocked, "no boot artifacts for such a platform; the message names those there are"},
+    {kExitBlocked,
+     "the release, or boot artifacts for such a platform or architecture, are not there; the message names "
+     "those that are"},
     kRegistryUnreachable,
     kImageNotGenuine};
 
@@ -239,7 +354,9 @@ const CommandSpec kReleaseMirrorCommand{
     "Copy a release with everything it names, boot images too, to a registry, a folder or a tar.",
     "Copied are: component images, their sigstore signatures (.sig tags), the boot artifacts the release's metadata "
     "names, the OpenPGP signatures that were found good, and last the release image. Every digest stays. What is there "
-    "already is not copied again; a copy that died goes on when it is repeated.\n\n"
+    "already is not copied again; a copy that died goes on when it is repeated. A folder or tar reaches out for "
+    "nothing: "
+    "boot artifacts it does not carry are named and left out, or fetched with --fetch-artifacts.\n\n"
     "  a repository   everything in one, tags VERSION-ARCH and VERSION-ARCH-COMPONENT; prints\n"
     "                 ImageDigestMirrorSet, ImageTagMirrorSet and the signature ConfigMap for the cluster\n"
     "  ./FOLDER       one OCI layout a repository and an index; may hold several releases\n"

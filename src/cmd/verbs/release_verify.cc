@@ -1,8 +1,9 @@
+#include "base/text_table.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
-#include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "release/chain.h"
 
 namespace strake::cmd {
@@ -14,6 +15,9 @@ constexpr std::size_t kMaxSigstoreKeyBytes = 64u << 10;
 // In the order of release::LayerCheck and release::ArtifactCheck.
 constexpr std::string_view kLayerCheckWords[] = {"all", "os", "none"};
 constexpr std::string_view kArtifactCheckWords[] = {"none", "listed", "local", "all"};
+enum class VerifyFormat { kText, kJson, kWide };
+constexpr std::string_view kVerifyFormats[] = {"text", "json", "wide"};
+constexpr std::string_view kVerificationKind = "ReleaseVerification";
 constexpr ArgumentSpec kVerifiedRelease[] = {{"REF", kReleaseArgumentHelp}};
 constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
     kKeyringOption,
@@ -28,7 +32,8 @@ constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
      "boot artifacts: none, listed (their checksums are part of the release), local (hash those beside the release "
      "or in the cache), all (hash, download where needed)",
      "listed", one_of(kArtifactCheckWords)},
-    kOutputOption,
+    {"o,output", "FORMAT", "text, json, or wide (text, and every image, layer and artifact with digest and size)",
+     "text", one_of(kVerifyFormats)},
     kImageArchOption};
 constexpr auto kReleaseVerifyOptions = join_options(kReleaseVerifyOwnOptions, kImageOptions);
 
@@ -56,24 +61,93 @@ void print_link(const release::ChainLink& link, Output& out) {
 
 json::Array texts(const std::vector<std::string>& list) { return json::Array(list.begin(), list.end()); }
 
-json::Value chain_json(const release::ChainReport& report, const Status& outcome) {
-  json::Array links;
-  for (const release::ChainLink& link : report.links) {
-    links.push_back(json::Object{{"kind", link.kind}, {"subject", link.subject}, {"proof", link.proof}});
-  }
-  json::Object object{{"version", report.version},
-                      {"digest", report.digest},
-                      {"verified", outcome.ok()},
-                      {"ownKeyringOnly", report.by_own_keyring},
-                      {"links", std::move(links)},
-                      {"warnings", texts(report.warnings)},
-                      {"notChecked", texts(report.not_checked)}};
-  if (!outcome.ok()) object["broken"] = outcome.error().to_string();
+json::Object item_json(const release::ChainItem& item) {
+  json::Object object{{"link", item.link}, {"subject", item.subject}, {"digest", item.digest}};
+  object["size"] = item.size ? json::Value(*item.size) : json::Value(nullptr);
+  object["verdict"] = to_string(item.verdict);
   return object;
 }
 
-Result<int> run_release_verify(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
+json::Object image_json(const release::ChainImage& image) {
+  json::Array layers;
+  for (const release::ChainItem& layer : image.layers) layers.push_back(item_json(layer));
+  json::Object object = item_json(image.image);
+  object["layers"] = std::move(layers);
+  return object;
+}
+
+json::Value chain_json(const release::ChainReport& report, const Status& outcome) {
+  json::Array links, components, artifacts;
+  for (const release::ChainLink& link : report.links) {
+    links.push_back(json::Object{{"kind", link.kind}, {"subject", link.subject}, {"proof", link.proof}});
+  }
+  for (const release::ChainImage& component : report.components) components.push_back(image_json(component));
+  for (const release::ChainItem& artifact : report.artifacts) artifacts.push_back(item_json(artifact));
+  json::Object body{{"version", report.version},
+                    {"digest", report.digest},
+                    {"verified", outcome.ok()},
+                    {"ownKeyringOnly", report.by_own_keyring},
+                    {"release", image_json(report.release)},
+                    {"components", std::move(components)},
+                    {"artifacts", std::move(artifacts)},
+                    {"links", std::move(links)},
+                    {"warnings", texts(report.warnings)},
+                    {"notChecked", texts(report.not_checked)}};
+  body["broken"] = report.broken ? json::Value(item_json(*report.broken)) : json::Value(nullptr);
+  if (!outcome.ok()) return failure_document(kVerificationKind, outcome.error(), std::move(body));
+  return result_document(kVerificationKind, report.by_own_keyring ? kResultTrustedByItself : kResultOk,
+                         std::move(body));
+}
+
+std::string wide_table(const release::ChainReport& report) {
+  std::vector<std::vector<std::string>> rows{{"LINK", "SUBJECT", "DIGEST", "BYTES", "VERDICT"}};
+  const auto add = [&](const release::ChainItem& item) {
+    rows.push_back({item.link, item.subject, item.digest, item.size ? std::to_string(*item.size) : "-",
+                    std::string(to_string(item.verdict))});
+  };
+  const auto add_image = [&](const release::ChainImage& image) {
+    add(image.image);
+    for (const release::ChainItem& layer : image.layers) add(layer);
+  };
+  add_image(report.release);
+  for (const release::ChainImage& component : report.components) add_image(component);
+  for (const release::ChainItem& artifact : report.artifacts) add(artifact);
+  return align_columns(rows);
+}
+
+/// What could not be looked at does not break a chain.
+std::string_view what_happened(const Error& failure) {
+  constexpr std::string_view kMissing = "the chain cannot be followed to its end, as something is missing";
+  if (failure.code() == Code::kCancelled) return "the chain was not followed to its end";
+  switch (failure.verdict()) {
+    case Verdict::kUnreachable: return "the chain cannot be followed to its end, as nobody answers";
+    case Verdict::kAbsent:
+    case Verdict::kBlocked: return kMissing;
+    case Verdict::kNotGenuine:
+    case Verdict::kNone: break;
+  }
+  return failure.code() == Code::kNotFound ? kMissing : "the chain breaks";
+}
+
+/// What was found out, for whoever asked; `outcome` says whether the chain holds.
+Result<int> tell_chain(const Invocation& invocation, VerifyFormat format, const release::ChainReport& report,
+                       const Status& outcome) {
+  for (const std::string& warning : report.warnings) invocation.out().warn(warning);
+  if (format == VerifyFormat::kJson) invocation.out().document(json::write_pretty(chain_json(report, outcome)));
+  if (format == VerifyFormat::kWide && !report.digest.empty()) invocation.out().text("\n" + wide_table(report) + "\n");
+  if (!outcome.ok()) return outcome.error();
+  if (format != VerifyFormat::kJson) {
+    for (const std::string& text : report.not_checked) {
+      invocation.out().text(fmt::format("--  not checked     {}\n", text));
+    }
+    invocation.out().text(fmt::format("release {} {} is genuine as far as checked{}\n", report.version, report.digest,
+                                      report.by_own_keyring ? ", by its own keyring only" : ""));
+  }
+  return report.by_own_keyring ? kExitOwnKeyring : kExitOk;
+}
+
+/// `report` has what is known, also when this fails.
+Status verify_release(const Invocation& invocation, release::ChainReport& report) {
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
@@ -88,25 +162,24 @@ Result<int> run_release_verify(const Invocation& invocation) {
   if (sigstore) options.sigstore = &*sigstore;
   options.downloads = &downloads;
   options.cache = access->cache();
-  if (!as_json) options.on_link = [&](const release::ChainLink& link) { print_link(link, invocation.out()); };
-  release::ChainReport report;
-  const Status outcome = release::verify_chain(*place, options, report, access->runtime(), access->call());
-  for (const std::string& warning : report.warnings) invocation.out().warn(warning);
-  if (as_json) invocation.out().document(json::write_pretty(chain_json(report, outcome)));
-  if (!outcome.ok()) return Error(outcome.error()).context("the chain breaks");
-  if (!as_json) {
-    for (const std::string& text : report.not_checked) {
-      invocation.out().text(fmt::format("--  not checked     {}\n", text));
-    }
-    invocation.out().text(fmt::format("release {} {} is genuine as far as checked{}\n", report.version, report.digest,
-                                      report.by_own_keyring ? ", by its own keyring only" : ""));
+  if (invocation.choice<VerifyFormat>("output") != VerifyFormat::kJson) {
+    options.on_link = [&](const release::ChainLink& link) { print_link(link, invocation.out()); };
   }
-  return report.by_own_keyring ? kExitOwnKeyring : kExitOk;
+  const Status outcome = release::verify_chain(*place, options, report, access->runtime(), access->call());
+  if (outcome.ok()) return {};
+  return Error(outcome.error()).context(std::string(what_happened(outcome.error())));
+}
+
+Result<int> run_release_verify(const Invocation& invocation) {
+  release::ChainReport report;
+  const Status outcome = verify_release(invocation, report);
+  return tell_chain(invocation, invocation.choice<VerifyFormat>("output"), report, outcome);
 }
 
 constexpr ExitMeaning kReleaseVerifyExits[] = {
     {kExitOk, "verified, by a keyring of yours"},
     {kExitOwnKeyring, "verified, but only by the keyrings the release itself brings"},
+    kImageAbsent,
     kRegistryUnreachable,
     {kExitNotGenuine, "refused: the message names the link that broke"}};
 
@@ -117,7 +190,9 @@ const CommandSpec kReleaseVerifyCommand{
     "Check a release from its signature down to its boot images.",
     "The chain is: signature, release image, component images, their layers, boot artifacts. Each link is a digest "
     "that the one before it names; the first that breaks is named and nothing after it is looked at. What was not "
-    "checked is said at the end.\n\n"
+    "checked is said at the end. -o json has release, components, layers and artifacts with digest, size and verdict, "
+    "also when the chain breaks; result is ok, trustedByItself, refused, absent, blocked, unreachable, interrupted or "
+    "error.\n\n"
     "For every keyring there must be one good signature of the release image's digest, as clusters demand it before an "
     "upgrade. Keyrings and stores the release names itself are only as good as the place it came from: give --keyring "
     "when you have one. An expired key is a warning. Needs gpgv. Components are looked for where the release is, then "

@@ -99,6 +99,7 @@ Result<int> run_render(const Invocation& invocation) {
 }
 
 constexpr ExitMeaning kRenderExits[] = {{kExitOk, "rendered"},
+                                        kImageAbsent,
                                         {kExitError, "a MachineConfig is refused or the input could not be read"},
                                         kServerOrRegistryUnreachable,
                                         kImageNotGenuine};
