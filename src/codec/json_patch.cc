@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,19 @@ std::size_t nesting_of(const Value& value) {
   return 0;
 }
 
+std::size_t nodes_in(const Value& value) {
+  std::size_t count = 1;
+  if (const Object* object = value.if_object()) {
+    for (const auto& member : *object) count += nodes_in(member.value());
+  } else if (const Array* array = value.if_array()) {
+    for (const Value& element : *array) count += element.is_structured() ? nodes_in(element) : 1;
+  }
+  return count;
+}
+
+/// Looking at a value costs as much as shifting so many.
+constexpr std::size_t kWalkedNode = 4;
+
 /// Roughly the bytes the value takes as text; exactness does not matter for a limit.
 std::size_t text_size_of(const Value& value) {
   if (const String* text = value.if_string()) return text->size() + 2;
@@ -124,9 +138,6 @@ std::size_t text_size_of(const Value& value) {
   }
   return size;
 }
-
-/// Erasing keeps the order of what remains, so that a patched document reads like the one before.
-void erase_member(Object& object, std::string_view key) { object.stable_erase(key); }
 
 class JsonPatcher {
  public:
@@ -200,6 +211,7 @@ class JsonPatcher {
       if (last != "-") {
         STRAKE_TRY(index, parse_array_index(last, array->size() + 1));
       }
+      STRAKE_CHECK_OK(work(array->size() - index));
       array->insert(array->begin() + index, std::move(value));
       return {};
     }
@@ -211,10 +223,12 @@ class JsonPatcher {
     STRAKE_TRY(Value * parent, resolve_pointer(document_, path, path.size() - 1));
     STRAKE_CHECK_OK(child_status(*parent, path.back()));
     if (Object* object = parent->if_object()) {
-      erase_member(*object, path.back());
+      STRAKE_CHECK_OK(work(object->size()));
+      object->stable_erase(path.back());
     } else {
       Array& array = parent->get_array();
       STRAKE_TRY(const std::size_t index, parse_array_index(path.back(), array.size()));
+      STRAKE_CHECK_OK(work(array.size() - index));
       array.erase(array.begin() + index);
     }
     return {};
@@ -243,6 +257,7 @@ class JsonPatcher {
       return error(Code::kInvalidArgument, "a value cannot be moved into itself");
     }
     Value moved = std::move(*source);
+    STRAKE_CHECK_OK(work(kWalkedNode * nodes_in(moved)));
     STRAKE_CHECK_OK(remove(from));
     return insert(path, std::move(moved));
   }
@@ -262,8 +277,17 @@ class JsonPatcher {
     return error(Code::kConflict, "the value is not the expected one");
   }
 
+  Status work(std::size_t elements) {
+    work_ += elements + 1;
+    if (work_ <= kMaxPatchWork) return {};
+    return error(Code::kExhausted,
+                 "the patch shifts more than {} elements of lists and objects: change large lists as a whole",
+                 kMaxPatchWork);
+  }
+
   Value document_;
   std::size_t copied_bytes_ = 0;
+  std::size_t work_ = 0;
 };
 
 std::string describe_operation(const Object& operation) {
@@ -315,15 +339,35 @@ Result<Value> apply_json_patch(Value document, const Value& patch) {
   return std::move(patcher).take();
 }
 
+void erase_members(Object& object, const std::vector<std::string_view>& keys) {
+  // Each single erasure shifts all members behind it; keeping the order makes a patched document read like the one
+  // before.
+  constexpr std::size_t kFew = 4;
+  if (keys.size() <= kFew) {
+    for (const std::string_view key : keys) object.stable_erase(key);
+    return;
+  }
+  const std::unordered_set<std::string_view> doomed(keys.begin(), keys.end());
+  Object kept;
+  kept.reserve(object.size());
+  for (auto& member : object) {
+    if (!doomed.contains(std::string_view(member.key()))) kept.emplace(member.key(), std::move(member.value()));
+  }
+  object = std::move(kept);
+}
+
 Value apply_merge_patch(Value target, const Value& patch) {
   const Object* changes = patch.if_object();
   if (changes == nullptr) return patch;
   if (!target.is_object()) target.emplace_object();
   Object& object = target.get_object();
+  std::vector<std::string_view> doomed;
   for (const auto& change : *changes) {
-    if (change.value().is_null()) {
-      erase_member(object, {change.key().data(), change.key().size()});
-    } else {
+    if (change.value().is_null() && object.contains(change.key())) doomed.emplace_back(change.key());
+  }
+  erase_members(object, doomed);
+  for (const auto& change : *changes) {
+    if (!change.value().is_null()) {
       Value& member = object[change.key()];
       member = apply_merge_patch(std::move(member), change.value());
     }

@@ -177,6 +177,46 @@ TEST(JsonPatch, Limits) {
   EXPECT_EQ(result.error().code(), Code::kExhausted);
 }
 
+/// Small as texts, endless as work: each operation shifts or walks a large part of the document.
+TEST(JsonPatch, WorkIsBounded) {
+  Array numbers;
+  for (int i = 0; i < 100'000; ++i) numbers.emplace_back(i);
+  Object members;
+  for (int i = 0; i < 100'000; ++i) members.emplace(std::to_string(i), 1);
+  const Value document = Object{{"list", numbers}, {"object", members}};
+  const char* const hostile[] = {R"({"op":"add","path":"/list/0","value":1})", R"({"op":"remove","path":"/list/0"})",
+                                 R"({"op":"move","from":"/list/0","path":"/list/-"})"};
+  for (const char* operation : hostile) {
+    Array patch;
+    for (std::size_t i = 0; i < kMaxPatchOperations; ++i) patch.push_back(from_text(operation));
+    const auto result = apply_json_patch(document, patch);
+    ASSERT_FALSE(result.ok()) << operation;
+    EXPECT_EQ(result.error().code(), Code::kExhausted) << operation;
+  }
+  Array from_objects, to_and_fro;
+  for (std::size_t i = 0; i < kMaxPatchOperations; ++i) {
+    from_objects.push_back(Object{{"op", "remove"}, {"path", fmt::format("/object/{}", i)}});
+    to_and_fro.push_back(from_text(i % 2 == 0 ? R"({"op":"move","from":"/list","path":"/other"})"
+                                              : R"({"op":"move","from":"/other","path":"/list"})"));
+  }
+  for (const Array& patch : {from_objects, to_and_fro}) {
+    const auto result = apply_json_patch(document, patch);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code(), Code::kExhausted);
+  }
+  Array ordinary;
+  for (std::size_t i = 0; i < 20; ++i) ordinary.push_back(from_text(hostile[0]));
+  for (std::size_t i = 0; i < 9'000; ++i) ordinary.push_back(from_text(R"({"op":"add","path":"/list/-","value":1})"));
+  EXPECT_TRUE(apply_json_patch(document, ordinary).ok()) << "large patches of the usual kind pass";
+}
+
+TEST(MergePatch, ManyDeletionsAreOnePass) {
+  Object before, patch;
+  for (int i = 0; i < 100'000; ++i) before.emplace(std::to_string(i), 1);
+  for (int i = 0; i < 100'000; ++i) patch.emplace(std::to_string(i), i == 7 ? Value(2) : Value(nullptr));
+  EXPECT_EQ(write(apply_merge_patch(before, patch)), R"({"7":2})");
+}
+
 TEST(JsonPatch, FailedTestIsAConflict) {
   const auto result = apply_json_patch(Value(1), from_text(R"([{"op":"test","path":"","value":2}])"));
   ASSERT_FALSE(result.ok());

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "codec/json_patch.h"
+
 namespace strake::json {
 namespace {
 
@@ -32,23 +34,32 @@ const Value* directive_of(const Value& value) {
   return object == nullptr ? nullptr : object->if_contains(kPatchDirective);
 }
 
-/// A place in the object: for messages as the user wrote it, for the schema without indices.
+/// A place in the object. The way back to the root is kept and not the text of it: only errors need that, and a patch
+/// of long names would otherwise be copied for each of its members.
 struct FieldPlace {
-  std::string shown;   ///< spec.containers[app].env
-  std::string lookup;  ///< spec.containers[].env
+  const FieldPlace* parent = nullptr;
+  std::string_view key;
+  bool is_element = false;
+  /// "spec.containers[].env" as the schema spells it; absent where no field of the schema lies at or below it.
+  std::optional<std::string> lookup = "";
 
-  FieldPlace member(std::string_view key) const {
-    const std::string_view dot = shown.empty() ? "" : ".";
-    // A key that holds a separator is no field of a built-in type; it must not look like a path to one.
-    const bool is_field_name = key.find_first_of(".[") == std::string_view::npos;
-    return {fmt::format("{}{}{}", shown, dot, key),
-            is_field_name ? fmt::format("{}{}{}", lookup, dot, key) : fmt::format("{}{}?", lookup, dot)};
+  /// "spec.containers[app].env", as the user wrote it.
+  std::string shown() const {
+    constexpr std::size_t kMaxShownBytes = 1000;
+    std::vector<const FieldPlace*> way;
+    for (const FieldPlace* place = this; place->parent != nullptr; place = place->parent) way.push_back(place);
+    std::string text;
+    for (auto place = way.rbegin(); place != way.rend() && text.size() < kMaxShownBytes; ++place) {
+      const std::string_view name = (*place)->key.substr(0, kMaxShownBytes);
+      text += (*place)->is_element ? fmt::format("[{}]", name) : fmt::format("{}{}", text.empty() ? "" : ".", name);
+    }
+    return text;
   }
-  FieldPlace element(std::string_view key) const { return {fmt::format("{}[{}]", shown, key), lookup + "[]"}; }
 };
 
 Error place_error(const FieldPlace& place, std::string_view message) {
-  return error(Code::kInvalidArgument, "{}: {}", place.shown.empty() ? "the patch" : place.shown, message);
+  const std::string shown = place.shown();
+  return error(Code::kInvalidArgument, "{}: {}", shown.empty() ? "the patch" : shown, message);
 }
 
 enum class MarkedObjects { kDrop, kKeep };
@@ -182,14 +193,16 @@ class StrategicMerger {
       return replaced_object(*directive, patch, place);
     }
     STRAKE_CHECK_OK(apply_retain_keys(original, patch, place));
+    std::vector<std::string_view> doomed;
     for (const auto& member : patch) {
       const std::string_view key = key_view(member);
       if (!is_directive(key)) {
-        STRAKE_CHECK_OK(merge_member(original, patch, key, member.value(), place));
+        STRAKE_CHECK_OK(merge_member(original, patch, key, member.value(), place, doomed));
       } else if (key.starts_with(kOrderPrefix)) {
         STRAKE_CHECK_OK(order_untouched_list(original, patch, key.substr(kOrderPrefix.size()), member.value(), place));
       }
     }
+    erase_members(original, doomed);
     // After the additions, so that a value both added and deleted is gone whatever the order of the members.
     for (const auto& member : patch) {
       const std::string_view key = key_view(member);
@@ -204,9 +217,35 @@ class StrategicMerger {
 
  private:
   const MergeField* rule_for(const FieldPlace& place) const {
+    if (!place.lookup) return nullptr;
     const auto found = std::find_if(schema_.fields.begin(), schema_.fields.end(),
-                                    [&](const MergeField& field) { return field.path == place.lookup; });
+                                    [&](const MergeField& field) { return field.path == *place.lookup; });
     return found == schema_.fields.end() ? nullptr : &*found;
+  }
+
+  bool leads_to_a_field(std::string_view lookup) const {
+    return std::any_of(schema_.fields.begin(), schema_.fields.end(), [&](const MergeField& field) {
+      return field.path.starts_with(lookup) && (field.path.size() == lookup.size() ||
+                                                field.path[lookup.size()] == '.' || field.path[lookup.size()] == '[');
+    });
+  }
+
+  FieldPlace member_of(const FieldPlace& parent, std::string_view key) const {
+    FieldPlace place{&parent, key, false, std::nullopt};
+    // A key that holds a separator is no field of a built-in type; it must not look like a path to one.
+    constexpr std::size_t kLongestFieldName = 64;
+    if (!parent.lookup || key.size() > kLongestFieldName || key.find_first_of(".[") != key.npos) return place;
+    std::string lookup = fmt::format("{}{}{}", *parent.lookup, parent.lookup->empty() ? "" : ".", key);
+    if (leads_to_a_field(lookup)) place.lookup = std::move(lookup);
+    return place;
+  }
+
+  FieldPlace element_of(const FieldPlace& parent, std::string_view id) const {
+    FieldPlace place{&parent, id, true, std::nullopt};
+    if (!parent.lookup) return place;
+    std::string lookup = *parent.lookup + "[]";
+    if (leads_to_a_field(lookup)) place.lookup = std::move(lookup);
+    return place;
   }
 
   static Result<Object> replaced_object(const Value& directive, const Object& patch, const FieldPlace& place) {
@@ -249,12 +288,12 @@ class StrategicMerger {
   }
 
   Status merge_member(Object& original, const Object& patch, std::string_view key, const Value& change,
-                      const FieldPlace& parent) const {
-    const FieldPlace place = parent.member(key);
+                      const FieldPlace& parent, std::vector<std::string_view>& doomed) const {
+    const FieldPlace place = member_of(parent, key);
     STRAKE_TRY(const Array* order, order_for(patch, key, place));
     if (order != nullptr && !change.is_array()) return place_error(place, "$setElementOrder needs a list in the patch");
     if (change.is_null()) {
-      original.stable_erase(key);
+      if (original.contains(key)) doomed.push_back(key);
       return {};
     }
     const MergeField* field = rule_for(place);
@@ -274,7 +313,7 @@ class StrategicMerger {
     }
     auto added = plain_copy(change, MarkedObjects::kDrop);
     if (!added) {
-      original.stable_erase(key);
+      if (original.contains(key)) doomed.push_back(key);
       return {};
     }
     if (order != nullptr) {
@@ -361,7 +400,7 @@ class StrategicMerger {
         continue;
       }
       Object& target = merged[found->second].get_object();
-      STRAKE_TRY(Object combined, merge_objects(std::move(target), element.get_object(), place.element(id)));
+      STRAKE_TRY(Object combined, merge_objects(std::move(target), element.get_object(), element_of(place, id)));
       merged[found->second] = std::move(combined);
     }
     return list.in_order(std::move(merged), additions, before);
@@ -397,7 +436,7 @@ class StrategicMerger {
   /// `$setElementOrder` for a list the patch does not change otherwise.
   Status order_untouched_list(Object& original, const Object& patch, std::string_view key, const Value& directive,
                               const FieldPlace& parent) const {
-    const FieldPlace place = parent.member(key);
+    const FieldPlace place = member_of(parent, key);
     if (!directive.is_array()) return place_error(place, "$setElementOrder must be a list");
     if (patch.contains(key)) return {};  // merge_member took care of it
     Value* old = original.if_contains(key);
@@ -411,9 +450,8 @@ class StrategicMerger {
     return {};
   }
 
-  static Status delete_values(Object& original, std::string_view key, const Value& directive,
-                              const FieldPlace& parent) {
-    const FieldPlace place = parent.member(key);
+  Status delete_values(Object& original, std::string_view key, const Value& directive, const FieldPlace& parent) const {
+    const FieldPlace place = member_of(parent, key);
     const Array* doomed = directive.if_array();
     if (doomed == nullptr) return place_error(place, "$deleteFromPrimitiveList must be a list");
     const MergeField plain_values{"", MergeRule::kMergeValues};

@@ -273,6 +273,22 @@ TEST(StrategicMerge, SelectorOfADisruptionBudgetIsReplaced) {
                 R"({"spec":{"selector":{"matchLabels":{"b":"2"}},"minAvailable":1}})"});
 }
 
+TEST(StrategicMerge, LongNamesAndManyDeletionsCostNoMoreThanTheirText) {
+  // The text of the place, made for each member, would be a hundred gigabytes.
+  const std::string long_name(1'000'000, 'n');
+  Object members, deletions;
+  for (int i = 0; i < 100'000; ++i) members.emplace(std::to_string(i), 1);
+  for (int i = 0; i < 100'000; ++i) deletions.emplace(std::to_string(i), i == 7 ? Value(2) : Value(nullptr));
+  const Value before = Object{{long_name, members}}, patch = Object{{long_name, deletions}};
+  const auto merged = apply_strategic_merge(before, patch, testing::pod_merge_schema());
+  ASSERT_TRUE(merged.ok()) << merged.error().to_string();
+  EXPECT_EQ(write(merged->get_object().at(long_name)), R"({"7":2})");
+  const auto refused =
+      apply_strategic_merge(before, Object{{long_name, Object{{"$patch", "no"}}}}, testing::pod_merge_schema());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_LT(refused.error().to_string().size(), 2000u);
+}
+
 TEST(StrategicMerge, NeedsObjects) {
   const MergeSchema schema = testing::pod_merge_schema();
   EXPECT_FALSE(apply_strategic_merge(object_from("[]"), object_from("{}"), schema).ok());

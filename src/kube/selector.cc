@@ -362,13 +362,25 @@ Selector Selector::nothing() {
   return selector;
 }
 
+Result<Selector> Selector::of_bounded_size(std::vector<Requirement> requirements) {
+  std::size_t values = 0;
+  for (const Requirement& requirement : requirements) values += requirement.values.size();
+  if (requirements.size() > kMaxSelectorRequirements || values > kMaxSelectorValues) {
+    return error(
+        Code::kInvalidArgument,
+        "label selector: {} requirements with {} values; no more than {} and {} are looked at for every object",
+        requirements.size(), values, kMaxSelectorRequirements, kMaxSelectorValues);
+  }
+  return Selector(std::move(requirements));
+}
+
 Result<Selector> Selector::parse(std::string_view text) {
   if (text.size() > kMaxSelectorBytes) {
     return error(Code::kInvalidArgument, "label selector: longer than {} bytes", kMaxSelectorBytes);
   }
   STRAKE_TRY_CONTEXT(std::vector<Requirement> requirements, SelectorParser(text).parse(),
                      "unable to parse the label selector \"{}\"", text);
-  return Selector(std::move(requirements));
+  return of_bounded_size(std::move(requirements));
 }
 
 Result<Selector> Selector::from_labels(const Labels& labels) {
@@ -377,7 +389,7 @@ Result<Selector> Selector::from_labels(const Labels& labels) {
     STRAKE_TRY(Requirement requirement, checked_requirement({key, SelectorOperator::kIn, {value}}));
     requirements.push_back(std::move(requirement));
   }
-  return Selector(std::move(requirements));
+  return of_bounded_size(std::move(requirements));
 }
 
 Result<Selector> Selector::from_json(const json::Value* selector, AbsentSelector absent) {
@@ -411,7 +423,7 @@ Result<Selector> Selector::from_json(const json::Value* selector, AbsentSelector
   if (requirements.size() > kMaxSelectorRequirements) {
     return error(Code::kInvalidArgument, "label selector: more than {} requirements", kMaxSelectorRequirements);
   }
-  return Selector(std::move(requirements));
+  return of_bounded_size(std::move(requirements));
 }
 
 bool Selector::matches(const Labels& labels) const {

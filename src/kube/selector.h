@@ -39,6 +39,10 @@ struct Requirement {
   auto operator<=>(const Requirement&) const = default;
 };
 
+/// A selector is evaluated for every object of a list: what one of a megabyte asks for would take minutes.
+inline constexpr std::size_t kMaxSelectorRequirements = 1000;
+inline constexpr std::size_t kMaxSelectorValues = 10'000;
+
 enum class AbsentSelector { kMatchesNothing, kMatchesEverything };
 
 class Selector {
@@ -69,6 +73,7 @@ class Selector {
 
  private:
   explicit Selector(std::vector<Requirement> requirements);
+  static Result<Selector> of_bounded_size(std::vector<Requirement> requirements);
 
   std::vector<Requirement> requirements_;  ///< sorted
   bool nothing_ = false;

@@ -220,4 +220,23 @@ TEST(FieldSelector, MatchesThroughAGetter) {
   EXPECT_EQ(checked.error().message(), "field label not supported: x");
 }
 
+TEST(Selector, OfBoundedSize) {
+  json::Array many, values;
+  for (std::size_t i = 0; i <= kMaxSelectorRequirements; ++i) {
+    many.push_back(json::Object{{"key", fmt::format("k{}", i)}, {"operator", "DoesNotExist"}});
+  }
+  for (std::size_t i = 0; i <= kMaxSelectorValues; ++i) values.emplace_back(fmt::format("v{}", i));
+  const json::Value wide = json::Object{{"matchExpressions", many}};
+  const json::Value long_list = json::Object{
+      {"matchExpressions", json::Array{json::Object{{"key", "k"}, {"operator", "NotIn"}, {"values", values}}}}};
+  for (const json::Value* hostile : {&wide, &long_list}) {
+    const auto selector = Selector::from_json(hostile, AbsentSelector::kMatchesNothing);
+    ASSERT_FALSE(selector.ok());
+    EXPECT_EQ(selector.error().code(), Code::kInvalidArgument);
+  }
+  many.pop_back();
+  const json::Value largest = json::Object{{"matchExpressions", many}};
+  EXPECT_TRUE(Selector::from_json(&largest, AbsentSelector::kMatchesNothing).ok());
+}
+
 }  // namespace strake::kube::selector_test
