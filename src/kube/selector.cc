@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kMaxLabelPartBytes = 63;
 constexpr std::size_t kMaxLabelPrefixBytes = 253;
 constexpr std::size_t kMaxSelectorBytes = 64u << 10;
-constexpr std::size_t kMaxSelectorRequirements = 1000;
 constexpr std::size_t kMaxRequirementValues = 10'000;
 constexpr std::string_view kContradictoryKey = "strake.dev/none";
 
@@ -419,9 +418,6 @@ Result<Selector> Selector::from_json(const json::Value* selector, AbsentSelector
                          i);
       requirements.push_back(std::move(requirement));
     }
-  }
-  if (requirements.size() > kMaxSelectorRequirements) {
-    return error(Code::kInvalidArgument, "label selector: more than {} requirements", kMaxSelectorRequirements);
   }
   return of_bounded_size(std::move(requirements));
 }
