@@ -76,6 +76,7 @@ std::unique_ptr<codec::Source> make_text_source(std::string text) {
 std::string entry_names(const std::vector<Descriptor>& entries) {
   if (entries.empty()) return "nothing";
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const Descriptor& entry : entries) names.push_back(entry_name(entry));
   return fmt::format("{}", fmt::join(names, ", "));
 }

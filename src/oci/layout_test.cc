@@ -8,6 +8,7 @@
 #include "codec/compress.h"
 #include "codec/tar.h"
 #include "oci/layers.h"
+#include "oci/testing/sample_image.h"
 #include "support/temp_dir.h"
 
 namespace strake::oci::layout_test {
@@ -149,6 +150,18 @@ TEST(Layout, TwoImagesNeedAName) {
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->resolve("").error().code(), Code::kInvalidArgument);
   EXPECT_NE(layout->resolve("first")->digest, layout->resolve("second")->digest);
+}
+
+TEST(Layout, ACopyThatWasNotFinishedIsAbsentNotForged) {
+  const test::TempDir dir;
+  const Descriptor image = testing::write_image(dir.path(), "v1", {testing::make_layer({testing::tar_file("a", "1")})});
+  const Layout layout = Layout::open(dir.path()).value();
+  const Manifest manifest = layout.read_manifest(image).value();
+  std::filesystem::remove(blob_file(dir.path(), manifest.layers[0]));
+  const Status missing = layout.verify_blob(manifest.layers[0]);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().verdict(), Verdict::kAbsent);
+  EXPECT_NE(missing.error().to_string().find("repeat the command"), std::string::npos) << missing.error().to_string();
 }
 
 TEST(Layout, DamageOfAnyKindIsRefused) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/fd.h"
+#include "codec/digest.h"
 #include "codec/json.h"
 #include "oci/layout.h"
 #include "oci/testing/sample_image.h"
@@ -136,6 +137,62 @@ TEST_F(SignedRelease, OfSeveralPlatformsIsVerifiedForOne) {
   EXPECT_NE(other.stderr_bytes.find("not built for linux/s390x (it is for: linux/amd64, linux/arm64)"),
             std::string::npos)
       << other.stderr_bytes;
+}
+
+/// A release whose boot images come in two streams; only one of them is for vSphere.
+void write_release_of_two_streams(const std::filesystem::path& folder) {
+  using oci::testing::make_layer;
+  using oci::testing::tar_file;
+  const auto stream = [](const std::string& name, const std::vector<std::string>& platforms) {
+    json::Object artifacts;
+    for (const std::string& platform : platforms) {
+      const json::Object file{{"location", "https://example.com/" + name + "-" + platform},
+                              {"sha256", codec::sha256_hex(name + platform)}};
+      artifacts[platform] =
+          json::Object{{"release", "9.8.1"}, {"formats", json::Object{{"iso", json::Object{{"disk", file}}}}}};
+    }
+    return json::Object{{"stream", name},
+                        {"metadata", json::Object{{"last-modified", "2026-01-01T00:00:00Z"}}},
+                        {"architectures", json::Object{{"x86_64", json::Object{{"artifacts", artifacts}}}}}};
+  };
+  const json::Object nine = stream("rhel-9", {"metal", "vmware"});
+  const std::string boot_images = json::write(json::Object{
+      {"apiVersion", "v1"},
+      {"kind", "ConfigMap"},
+      {"metadata", json::Object{{"name", "coreos-bootimages"}}},
+      {"data", json::Object{{"stream", json::write(nine)},
+                            {"streams", json::write(json::Object{{"rhel-9", nine},
+                                                                 {"rhel-10", stream("rhel-10", {"metal"})}})}}}});
+  const std::string references = json::write(json::Object{
+      {"kind", "ImageStream"},
+      {"apiVersion", "image.openshift.io/v1"},
+      {"metadata", json::Object{{"name", "4.21.9"}}},
+      {"spec",
+       json::Object{{"tags", json::Array{json::Object{
+                                 {"name", "rhel-coreos"},
+                                 {"from", json::Object{{"kind", "DockerImage"},
+                                                       {"name", "quay.io/x/os@sha256:" + std::string(64, 'a')}}}}}}}}});
+  oci::testing::write_image(
+      folder, "release",
+      {make_layer({tar_file("release-manifests/image-references", references),
+                   tar_file("release-manifests/0000_50_installer_coreos-bootimages.yaml", boot_images)})});
+}
+
+TEST_F(SignedRelease, OfTwoStreamsBothAreNamed) {
+  const std::string folder = (dir_ / "streams").string();
+  write_release_of_two_streams(folder);
+  const auto bootimages = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"release", "bootimages", folder, "--no-cache"});
+    return run_strake(std::move(words));
+  };
+  const ProcessOutput one = bootimages({"-o", "stream"});
+  EXPECT_EQ(one.exit.exit_code, 0) << one.stderr_bytes;
+  EXPECT_NE(one.stderr_bytes.find("rhel-10, rhel-9"), std::string::npos) << one.stderr_bytes;
+  EXPECT_NE(one.stderr_bytes.find("--stream"), std::string::npos) << one.stderr_bytes;
+  EXPECT_EQ(bootimages({"-o", "stream", "--stream", "rhel-10"}).stderr_bytes, "");
+  const ProcessOutput vmware = bootimages({"--platform", "vmware"});
+  EXPECT_EQ(vmware.exit.exit_code, 0) << vmware.stderr_bytes;
+  EXPECT_EQ(bootimages({"--platform", "betamax"}).exit.exit_code, 3);
 }
 
 }  // namespace

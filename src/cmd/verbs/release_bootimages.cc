@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "base/text_table.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
@@ -72,10 +73,19 @@ Result<stream::StreamSet> chosen_streams(const stream::StreamSet& all, const Inv
   if (all.default_stream) {
     STRAKE_TRY(chosen.default_stream, stream::narrow_stream(*all.default_stream, query));
   }
+  // A platform need not be in every stream, but in one of them.
+  std::optional<Error> absent;
   for (const auto& [key, stream] : all.by_name) {
-    STRAKE_TRY_CONTEXT(stream::Stream narrowed, stream::narrow_stream(stream, query), "stream {}", key);
-    chosen.by_name.emplace(key, std::move(narrowed));
+    Result<stream::Stream> narrowed = stream::narrow_stream(stream, query).context("stream {}", key);
+    if (narrowed.ok()) {
+      chosen.by_name.emplace(key, *std::move(narrowed));
+    } else if (narrowed.error().code() != Code::kNotFound) {
+      return std::move(narrowed).error();
+    } else if (!absent) {
+      absent = std::move(narrowed).error();
+    }
   }
+  if (absent && chosen.by_name.empty()) return *std::move(absent);
   return chosen;
 }
 
@@ -143,7 +153,12 @@ Result<int> list_bootimages(const Invocation& invocation) {
   }
   STRAKE_TRY(const stream::StreamSet chosen, blocked_when_absent(chosen_streams(payload.boot_images->set, invocation)));
   if (format == BootimagesFormat::kStream) {
-    STRAKE_TRY(const stream::Stream* stream, chosen.find(""));
+    STRAKE_TRY(const stream::Stream* stream, blocked_when_absent(chosen.find("")));
+    if (chosen.by_name.size() > 1) {
+      invocation.out().warn(
+          fmt::format("release {} has several streams ({}); this is the default one, --stream chooses", payload.version,
+                      names_in(chosen.by_name)));
+    }
     invocation.out().document(json::write_pretty(stream->document));
     return kExitOk;
   }

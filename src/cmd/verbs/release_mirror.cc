@@ -242,6 +242,7 @@ class MirrorJob {
     not_carried_ = std::move(sorted.elsewhere);
     if (not_carried_.empty()) return {};
     std::vector<std::string> labels;
+    labels.reserve(not_carried_.size());
     for (const release::BootArtifact& artifact : not_carried_) labels.push_back(artifact.label());
     const std::string said =
         fmt::format("{} does not carry {} boot artifacts ({}); --fetch-artifacts fetches them from their locations",

@@ -39,6 +39,7 @@ Error all_failed(const std::vector<FailedPlace>& places, const Reference& refere
   }
   if (failures.size() == 1) return *decisive;
   std::vector<std::string> texts;
+  texts.reserve(failures.size());
   for (const Error& failure : failures) texts.push_back(failure.to_string());
   const bool wrong_content = std::any_of(failures.begin(), failures.end(),
                                          [](const Error& failure) { return failure.code() == Code::kCorrupt; });
@@ -146,6 +147,7 @@ class RegistrySource::State {
     began_at_.erase(began);
     if (rejected.size() < places.size()) return {};
     std::vector<FailedPlace> failures;
+    failures.reserve(rejected.size());
     for (auto& [place, failure] : rejected) failures.push_back({std::move(failure)});
     rejected_.erase(descriptor.digest);  // whoever asks later asks anew
     return all_failed(failures, wanted);
