@@ -8,8 +8,13 @@
 namespace strake::agent {
 
 Agent::Agent(runtime::Runtime& runtime, kube::KubeApi& api, FileTree& tree, osbackend::OsBackend& os,
-             AgentOptions options)
-    : runtime_(runtime), api_(api), os_(os), executor_(tree, os), disk_(tree), options_(std::move(options)) {}
+             osbackend::ServiceManager& services, AgentOptions options)
+    : runtime_(runtime),
+      api_(api),
+      os_(os),
+      executor_(tree, os, services, options.hooks.on_progress),
+      disk_(tree),
+      options_(std::move(options)) {}
 
 bool Agent::is_news(const api::NodeView& node) const {
   if (node.uid != looked_at_.uid || node.desired_config != looked_at_.desired_config) return true;
@@ -56,26 +61,36 @@ Outcome Agent::run(std::stop_token stop) {
   return Outcome::kSettled;
 }
 
-Result<Observation> Agent::observe(const kube::Object& node, std::stop_token stop) {
-  Observation observed;
-  STRAKE_TRY(observed.current, disk_.current_config());
-  STRAKE_TRY(observed.journal, disk_.journal());
-  STRAKE_TRY_CONTEXT(observed.os, os_.status(within(options_.call_timeout, stop)), "asking the OS what it runs");
-  observed.node = api::node_view(node);
-  if (observed.journal && should_be_in_place(*observed.journal, observed.os)) {
-    STRAKE_TRY(observed.mismatch, mismatch(observed.journal->config, observed.os));
-  }
-  return observed;
-}
-
-Result<Outcome> Agent::sync(std::stop_token stop) {
+Result<Observation> Agent::observe(std::stop_token stop) {
   doing_ = Doing::kReadingNode;
   STRAKE_TRY_CONTEXT(const kube::Object node,
                      api_.get(kube::core::kNode, {"", options_.node}, within(options_.call_timeout, stop)),
                      "reading node {}", options_.node);
   looked_at_ = api::node_view(node);
   doing_ = Doing::kLookingAtMachine;
-  STRAKE_TRY(Observation observed, observe(node, stop));
+  Observation observed;
+  STRAKE_TRY(observed.current, disk_.current_config());
+  STRAKE_TRY(observed.journal, disk_.journal());
+  STRAKE_TRY_CONTEXT(observed.os, os_.status(within(options_.call_timeout, stop)), "asking the OS what it runs");
+  observed.node = looked_at_;
+  if (observed.journal && should_be_in_place(*observed.journal, observed.os)) {
+    STRAKE_TRY(observed.mismatch, mismatch(observed.journal->config, observed.os));
+  }
+  return observed;
+}
+
+Result<Preview> Agent::preview(std::stop_token stop) {
+  Preview preview;
+  STRAKE_TRY(preview.observed, observe(stop));
+  preview.next = next_step(preview.observed, options_.boots_for_config);
+  if (preview.next == NextStep::kUpdate || preview.next == NextStep::kRetry) {
+    STRAKE_TRY(preview.update, plan(preview.observed, stop));
+  }
+  return preview;
+}
+
+Result<Outcome> Agent::sync(std::stop_token stop) {
+  STRAKE_TRY(Observation observed, observe(stop));
   const NextStep next = next_step(observed, options_.boots_for_config);
   switch (next) {
     case NextStep::kNothing: return Outcome::kSettled;
@@ -136,22 +151,27 @@ Result<Outcome> Agent::update(Observation observed, std::stop_token stop) {
   }
   doing_ = Doing::kApplying;
   Journal journal{Phase::kApplying, update.config, update.consequence.disruption, observed.os.boot_id, 0,
-                  update.before};
+                  update.before,    update.told};
   const bool same_goal = observed.journal && observed.journal->config.name() == update.config.name();
   if (same_goal) journal.boots = observed.journal->boots;
   STRAKE_CHECK_OK(disk_.write_journal(journal));
-  auto applied = apply(update, std::move(journal), stop);
+  auto applied = apply(update, journal, stop);
   if (applied.ok()) return applied;
   Error failure = std::move(applied).error().context(fmt::format("applying {}", update.config.name()));
   // After a boot into the new OS the old files would be wrong too; when told to stop, the next start goes on.
   const bool booted_since = observed.journal && should_be_in_place(*observed.journal, observed.os);
   if (booted_since || failure.code() == Code::kCancelled) return failure;
-  const Status undone = put_back(update, stop);
+  const Status undone = put_back(journal, stop);
   if (!undone.ok()) return std::move(failure).followed_by(undone.error());
   return failure;
 }
 
-Result<Outcome> Agent::apply(const UpdatePlan& plan, Journal journal, std::stop_token stop) {
+Status Agent::run_step(const Step& step, std::stop_token stop) {
+  const bool is_service = std::holds_alternative<TellService>(step);
+  return executor_.run(step, within(is_service ? options_.service_timeout : options_.step_timeout, stop));
+}
+
+Result<Outcome> Agent::apply(const UpdatePlan& plan, Journal& journal, std::stop_token stop) {
   for (const Step& step : plan.steps) {
     if (options_.hooks.on_step) options_.hooks.on_step(to_string(step));
     if (std::holds_alternative<Reboot>(step)) {
@@ -159,10 +179,17 @@ Result<Outcome> Agent::apply(const UpdatePlan& plan, Journal journal, std::stop_
       ++journal.boots;
       if (const auto entry = options_.policy.journal_before_reboot(journal))
         STRAKE_CHECK_OK(disk_.write_journal(*entry));
-      STRAKE_CHECK_OK(executor_.run(step, within(options_.step_timeout, stop)));
+      STRAKE_CHECK_OK(run_step(step, stop));
       return Outcome::kRebooting;
     }
-    STRAKE_CHECK_OK(executor_.run(step, within(options_.step_timeout, stop)));
+    if (const auto* telling = std::get_if<TellService>(&step);
+        telling != nullptr && std::find(journal.told.begin(), journal.told.end(), *telling) == journal.told.end()) {
+      Journal next = journal;
+      next.told.push_back(*telling);
+      STRAKE_CHECK_OK(disk_.write_journal(next));
+      journal = std::move(next);
+    }
+    STRAKE_CHECK_OK(run_step(step, stop));
   }
   journal.phase = Phase::kReporting;
   STRAKE_CHECK_OK(disk_.write_journal(journal));
@@ -170,16 +197,24 @@ Result<Outcome> Agent::apply(const UpdatePlan& plan, Journal journal, std::stop_
 }
 
 /// Tries everything, whatever fails on the way; the journal goes only when all of it is as it was.
-Status Agent::put_back(const UpdatePlan& plan, std::stop_token stop) {
-  const runtime::Call call = within(options_.step_timeout, stop);
-  STRAKE_TRY_CONTEXT(const FileStates have, executor_.look_at(plan.before), "putting back what was changed");
-  STRAKE_TRY_CONTEXT(const std::vector<Step> steps, plan_undo(plan.before, have), "putting back what was changed");
+Status Agent::put_back(const Journal& journal, std::stop_token stop) {
+  STRAKE_TRY_CONTEXT(const FileStates have, executor_.look_at(journal.before), "putting back what was changed");
+  STRAKE_TRY_CONTEXT(const std::vector<Step> steps, plan_undo(journal.before, journal.told, have),
+                     "putting back what was changed");
   Status undone;
   const auto keep_first = [&](Status status) {
     if (undone.ok() && !status.ok()) undone = std::move(status).context("putting back what was changed");
   };
-  for (const Step& step : steps) keep_first(executor_.run(step, call));
-  keep_first(os_.drop_staged(call));
+  bool files_are_back = true;
+  for (const Step& step : steps) {
+    const bool is_service = std::holds_alternative<TellService>(step);
+    // Told while the new files are still there, a service would only take them over once more.
+    if (is_service && !files_are_back) continue;
+    Status ran = run_step(step, stop);
+    files_are_back = files_are_back && (is_service || ran.ok());
+    keep_first(std::move(ran));
+  }
+  keep_first(os_.drop_staged(within(options_.step_timeout, stop)));
   STRAKE_CHECK_OK(undone);
   return disk_.clear_journal();
 }

@@ -15,12 +15,14 @@
 #include "agent/executor.h"
 #include "agent/failure.h"
 #include "agent/plan.h"
+#include "agent/preview.h"
 #include "api/node.h"
 #include "base/file_tree.h"
 #include "base/runtime.h"
 #include "kube/hooks.h"
 #include "kube/kube_api.h"
 #include "osbackend/os_backend.h"
+#include "osbackend/service_manager.h"
 
 namespace strake::agent {
 
@@ -45,7 +47,8 @@ struct AgentOptions {
   runtime::Duration longest_retry = std::chrono::seconds(60);
   runtime::Duration look_again = std::chrono::minutes(5);  ///< without any change; a watch may lose one
   runtime::Duration call_timeout = std::chrono::seconds(30);
-  runtime::Duration step_timeout = std::chrono::hours(1);  ///< an OS image may come over a slow line
+  runtime::Duration step_timeout = std::chrono::hours(1);       ///< an OS image may come over a slow line
+  runtime::Duration service_timeout = std::chrono::minutes(5);  ///< longer than systemd waits for a start by default
   int boots_for_config = 3;  ///< a boot may fail once by bad luck; a machine must not boot for ever
   AgentHooks hooks;
   kube::Hooks informer_hooks;  ///< of its watch on the Node
@@ -54,7 +57,8 @@ struct AgentOptions {
 
 class Agent {
  public:
-  Agent(runtime::Runtime& runtime, kube::KubeApi& api, FileTree& tree, osbackend::OsBackend& os, AgentOptions options);
+  Agent(runtime::Runtime& runtime, kube::KubeApi& api, FileTree& tree, osbackend::OsBackend& os,
+        osbackend::ServiceManager& services, AgentOptions options);
 
   /// Until told to stop or until a reboot was asked for.
   Outcome run(std::stop_token stop);
@@ -62,15 +66,20 @@ class Agent {
   /// One round: observe, decide, act.
   Result<Outcome> sync(std::stop_token stop);
 
+  /// What the next round would do. Reads the API and the machine, and changes neither.
+  Result<Preview> preview(std::stop_token stop);
+
  private:
   bool is_news(const api::NodeView& node) const;
   void wait_for_news(runtime::Queue<api::NodeView>& changes, const runtime::Call& wait);
 
-  Result<Observation> observe(const kube::Object& node, std::stop_token stop);
+  Result<Observation> observe(std::stop_token stop);
   Result<UpdatePlan> plan(Observation& observed, std::stop_token stop);
   Result<Outcome> update(Observation observed, std::stop_token stop);
-  Result<Outcome> apply(const UpdatePlan& plan, Journal journal, std::stop_token stop);
-  Status put_back(const UpdatePlan& plan, std::stop_token stop);
+  /// Leaves in `journal` what was written down last.
+  Result<Outcome> apply(const UpdatePlan& plan, Journal& journal, std::stop_token stop);
+  Status put_back(const Journal& journal, std::stop_token stop);
+  Status run_step(const Step& step, std::stop_token stop);
   Result<Outcome> finish(const Observation& observed, std::stop_token stop);
   Result<std::optional<Error>> mismatch(const kube::Object& config, const osbackend::OsStatus& os);
   Status annotate(const api::NodePatch& patch, std::stop_token stop);

@@ -10,6 +10,7 @@
 #include "kube/testing/run_for.h"
 #include "machineconfig/render/rendered_name.h"
 #include "osbackend/sandbox_backend.h"
+#include "osbackend/sandbox_services.h"
 #include "support/temp_dir.h"
 
 namespace strake::agent::agent_test {
@@ -31,11 +32,48 @@ kube::Object rendered(char image, const std::map<std::string, std::string>& file
   return config;
 }
 
+const std::string kCrioFile = "/etc/containers/policy.json";
+
+/// A machine whose crio.service remembers the file it read last; its record is the machine's, so a disk that fails lets
+/// the service fail.
+class ReadingService final : public osbackend::ServiceManager {
+ public:
+  ReadingService(FileTree& tree, std::string& runs_with) : tree_(tree), recorded_(tree), runs_with_(runs_with) {}
+
+  void read_files() {
+    const auto file = tree_.read(kCrioFile);
+    runs_with_ = file.ok() && *file ? (*file)->contents : "";
+  }
+  Status read_units(const runtime::Call& call) override { return recorded_.read_units(call); }
+  Status reload(const std::string& unit, const runtime::Call& call) override {
+    // It reads the file whether or not it says so afterwards.
+    read_files();
+    return recorded_.reload(unit, call);
+  }
+  Status restart(const std::string& unit, const runtime::Call& call) override {
+    read_files();
+    return recorded_.restart(unit, call);
+  }
+  Result<osbackend::ServiceState> state(const std::string& unit, const runtime::Call& call) override {
+    return recorded_.state(unit, call);
+  }
+
+ private:
+  FileTree& tree_;
+  osbackend::SandboxServices recorded_;
+  std::string& runs_with_;
+};
+
 /// One machine with its agent, on an API in memory.
 class Bench {
  public:
   explicit Bench(FileTree& disk)
-      : server_(simulation), admin(server_), agent_api(server_), tree(disk, [this] { return disk_fault; }), os(tree) {
+      : server_(simulation),
+        admin(server_),
+        agent_api(server_),
+        tree(disk, [this] { return disk_fault; }),
+        os(tree),
+        services(tree) {
     EXPECT_TRUE(admin.create(kube::core::kNode, kube::Object(kube::core::kNode, {"", "n"}), {}, {}).ok());
     options.node = "n";
     options.hooks.on_failure = [this](const Failure& failure) { failures.push_back(failure); };
@@ -47,7 +85,8 @@ class Bench {
       while (!stop.stop_requested()) {
         (void)os.boot(boot_end);
         ++boots;
-        Agent agent(simulation, agent_api, tree, os, options);
+        (void)services.boot();
+        Agent agent(simulation, agent_api, tree, os, services, options);
         if (agent.run(stop) != Outcome::kRebooting || !simulation.sleep(10s, stop).ok()) return;
       }
     });
@@ -88,9 +127,11 @@ class Bench {
   Status disk_fault;
   testing::FencedTree tree;
   osbackend::SandboxBackend os;
+  osbackend::SandboxServices services;
   AgentOptions options;
   osbackend::BootEnd boot_end = osbackend::BootEnd::kAsStaged;
   int boots = 0;
+  std::string crio_runs_with;  ///< of drive()
   std::vector<Failure> failures;
   unsigned recovered_after = 0;
 
@@ -184,13 +225,15 @@ Result<Outcome> drive(Bench& bench, FileTree& tree) {
   Result<Outcome> outcome = Outcome::kProgressed;
   runtime::Task rounds = bench.simulation.spawn("rounds", [&](std::stop_token stop) {
     osbackend::SandboxBackend os(tree);
+    ReadingService services(tree, bench.crio_runs_with);
     AgentOptions options;
     options.node = "n";
-    Agent agent(bench.simulation, bench.agent_api, tree, os, options);
+    Agent agent(bench.simulation, bench.agent_api, tree, os, services, options);
     while (outcome.ok() && *outcome != Outcome::kSettled) {
       outcome = agent.sync(stop);
       if (outcome.ok() && *outcome == Outcome::kRebooting) {
         if (const Status booted = os.boot(); !booted.ok()) outcome = booted.error();
+        services.read_files();
       }
     }
   });
@@ -237,6 +280,136 @@ TEST(Agent, AnUpdateThatFailsHalfWayIsUndone) {
     }
   }
   EXPECT_GE(undone, 12);
+}
+
+TEST(Agent, AReloadTakesTheBootsPlace) {
+  MemoryTree disk;
+  Bench bench(disk);
+  const kube::Object old_config = rendered('1', kOld);
+  const kube::Object new_config = rendered('1', {{"/etc/nmstate/openshift/a", "1"}, {kCrioFile, "2"}});
+  bench.ask_for(old_config);
+  bench.power_on();
+  run_for(bench.simulation, 2min);
+  const int boots = bench.boots;
+  bench.ask_for(new_config);
+  run_for(bench.simulation, 1min);
+  EXPECT_TRUE(bench.done_with(new_config)) << bench.node().reason;
+  EXPECT_EQ(bench.node().executed_class, "reload");
+  EXPECT_EQ(bench.boots, boots);
+  const osbackend::ServiceRecord record = *bench.services.record();
+  EXPECT_EQ(record.units.at("crio.service").reloads, 1u);
+  EXPECT_EQ(record.units.size(), 1u);
+}
+
+TEST(Agent, ADryRunShowsTheStepsThatAreRunAndChangesNothing) {
+  const kube::Object old_config = rendered('1', {{kCrioFile, "1"}});
+  const std::map<std::string, kube::Object> goals = {
+      {"none", rendered('1', {{kCrioFile, "1"}, {"/etc/nmstate/openshift/a", "2"}})},
+      {"reload", rendered('1', {{kCrioFile, "2"}})},
+      {"reboot", rendered('2', {{kCrioFile, "2"}, {"/etc/b", "2"}})},
+  };
+  for (const auto& [word, goal] : goals) {
+    SCOPED_TRACE(word);
+    MemoryTree disk;
+    Bench bench(disk);
+    bench.ask_for(old_config);
+    ASSERT_TRUE(drive(bench, disk).ok());
+    bench.ask_for(goal);
+    const auto machine_before = disk.snapshot();
+    const int writes_before = bench.writes();
+    std::vector<std::string> run_steps, progress;
+    bench.options.hooks.on_step = [&](const std::string& step) { run_steps.push_back(step); };
+    bench.options.hooks.on_progress = [&](const Progress& at) { progress.push_back(at.doing); };
+    std::optional<Preview> preview;
+    auto task = bench.simulation.spawn("rounds", [&](std::stop_token stop) {
+      Agent agent(bench.simulation, bench.agent_api, bench.tree, bench.os, bench.services, bench.options);
+      auto looked = agent.preview(stop);
+      ASSERT_TRUE(looked.ok()) << looked.error().to_string();
+      preview = *std::move(looked);
+      EXPECT_EQ(disk.snapshot(), machine_before);
+      EXPECT_EQ(bench.writes(), writes_before);
+      EXPECT_TRUE(run_steps.empty());
+      ASSERT_TRUE(agent.sync(stop).ok());
+    });
+    bench.simulation.run({}, [&] { return task.done(); });
+    ASSERT_TRUE(preview && preview->update);
+    std::vector<std::string> planned;
+    for (const Step& step : preview->update->steps) planned.push_back(to_string(step));
+    EXPECT_EQ(planned, run_steps);
+    EXPECT_EQ(progress.empty(), word != "reboot") << "staging says how far it is";
+    const std::string text = to_text(*preview);
+    EXPECT_NE(text.find(fmt::format("node n: from {} to {}\n  {}: ", old_config.name(), goal.name(), word)),
+              std::string::npos)
+        << text;
+    for (const std::string& step : planned) EXPECT_NE(text.find(". " + step + "\n"), std::string::npos) << text;
+  }
+}
+
+TEST(Agent, AServiceThatDoesNotComeUpDegradesTheNodeByNameAndIsUndone) {
+  MemoryTree disk;
+  Bench bench(disk);
+  const kube::Object old_config = rendered('1', {{kCrioFile, "1"}});
+  const kube::Object new_config = rendered('1', {{kCrioFile, "2"}});
+  bench.ask_for(old_config);
+  bench.power_on();
+  run_for(bench.simulation, 2min);
+  ASSERT_TRUE(bench.done_with(old_config));
+  const Files before = machine_files(disk);
+  ASSERT_TRUE(bench.services.set_failing({"crio.service"}).ok());
+  const int writes_before = bench.writes();
+  bench.ask_for(new_config);
+  EXPECT_EQ(bench.states_during(10min), (std::vector<std::string>{"Done", "Working", "Degraded"}));
+  EXPECT_LE(bench.writes() - writes_before, 3);
+  EXPECT_NE(bench.node().reason.find("reload crio.service: crio.service refused"), std::string::npos)
+      << bench.node().reason;
+  EXPECT_EQ(machine_files(disk), before);
+  // Mended, the next try gets there.
+  ASSERT_TRUE(bench.services.set_failing({}).ok());
+  run_for(bench.simulation, 2min);
+  EXPECT_TRUE(bench.done_with(new_config)) << bench.node().reason;
+  EXPECT_EQ((*disk.read(kCrioFile))->contents, "2");
+  EXPECT_FALSE(AgentDisk(disk).journal()->has_value());
+}
+
+TEST(Agent, AServiceRunsWithWhatIsOnDiskWhereverAnUpdateBreaks) {
+  int undone = 0;
+  for (int good_changes = 0; good_changes < 12; ++good_changes) {
+    for (const bool for_good : {false, true}) {
+      SCOPED_TRACE(fmt::format("broken after {} changes, {}", good_changes, for_good ? "for good" : "for a moment"));
+      MemoryTree disk;
+      Bench bench(disk);
+      const kube::Object old_config = rendered('1', {{kCrioFile, "1"}});
+      const kube::Object new_config = rendered('1', {{kCrioFile, "2"}, {"/etc/nmstate/openshift/z", "2"}});
+      bench.ask_for(old_config);
+      ASSERT_TRUE(drive(bench, disk).ok());
+      ASSERT_EQ(bench.crio_runs_with, "1");
+      int changes = 0;
+      testing::FencedTree breaking(disk, [&]() -> Status {
+        const int change = changes++;
+        if (change < good_changes || (change > good_changes && !for_good)) return {};
+        return error(Code::kIo, "the disk is broken");
+      });
+      bench.ask_for(new_config);
+      if (drive(bench, breaking).ok()) {
+        EXPECT_EQ(bench.crio_runs_with, "2");
+        continue;
+      }
+      const auto journal = *AgentDisk(disk).journal();
+      const bool committed = (*AgentDisk(disk).current_config())->name() == new_config.name();
+      if (committed || (journal && journal->phase == Phase::kReporting)) continue;  // all was in place
+      if (journal) {
+        // Nothing could be put back then; on a disk that works, going back to the old config does it.
+        bench.ask_for(old_config);
+        ASSERT_TRUE(drive(bench, disk).ok());
+        EXPECT_TRUE(bench.done_with(old_config));
+      }
+      ++undone;
+      EXPECT_EQ((*disk.read(kCrioFile))->contents, "1");
+      EXPECT_EQ(bench.crio_runs_with, "1");
+      EXPECT_FALSE(AgentDisk(disk).journal()->has_value());
+    }
+  }
+  EXPECT_GE(undone, 8);
 }
 
 TEST(Agent, HeartbeatsAndItsOwnReportsDoNotEndThePause) {

@@ -16,6 +16,19 @@ Status Executor::run_one(const RemoveFolder& step, const runtime::Call&) {
   return tree_.remove_folder(step.path);
 }
 
+Status Executor::run_one(const TellService& step, const runtime::Call& call) {
+  switch (step.what) {
+    case TellService::What::kReadUnits: return services_.read_units(call);
+    case TellService::What::kReload: STRAKE_CHECK_OK(services_.reload(step.unit, call)); break;
+    case TellService::What::kRestart: STRAKE_CHECK_OK(services_.restart(step.unit, call)); break;
+  }
+  // A service may accept and fail a moment later; one that is still starting is given the benefit of the doubt.
+  STRAKE_TRY(const osbackend::ServiceState state, services_.state(step.unit, call));
+  if (state != osbackend::ServiceState::kFailed) return {};
+  return error(Code::kIo, "{} failed after it was told so; on the machine 'journalctl -u {}' says why", step.unit,
+               step.unit);
+}
+
 Result<FileStates> Executor::look_at(const FileStates& paths) {
   FileStates states;
   for (const auto& [path, wanted] : paths) {

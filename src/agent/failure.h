@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/runtime.h"
 
 namespace strake::agent {
@@ -38,6 +39,8 @@ struct AgentHooks {
   std::function<void(unsigned failures)> on_recovery;
   /// A step of an update is about to be run.
   std::function<void(const std::string& step)> on_step;
+  /// How far a long step has come.
+  ProgressSink on_progress;
 };
 
 }  // namespace strake::agent

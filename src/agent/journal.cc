@@ -107,6 +107,14 @@ Result<Journal> AgentDisk::journal_from(const json::Value& value) {
       STRAKE_TRY(journal.before[path], state_from(path, entry.value()));
     }
   }
+  if (const json::Value* told = json::find(value, {"told"}); told != nullptr && told->is_array()) {
+    for (const json::Value& item : told->get_array()) {
+      TellService step;
+      STRAKE_TRY_CONTEXT(step.what, parse_tell_service(json::find_string(item, {"what"}).value_or("")), "told");
+      step.unit = json::find_string(item, {"unit"}).value_or("");
+      journal.told.push_back(std::move(step));
+    }
+  }
   return journal;
 }
 
@@ -130,10 +138,14 @@ Status AgentDisk::write_journal(const Journal& journal) {
     if (!state || state->kind != FileState::Kind::kFile) continue;
     STRAKE_CHECK_OK(write_if_changed(before_path(path), state->contents).context("keeping {} as it was", path));
   }
+  json::Array told;
+  for (const TellService& step : journal.told)
+    told.push_back(json::Object{{"what", to_string(step.what)}, {"unit", step.unit}});
   const json::Value value =
       json::Object{{"phase", to_string(journal.phase)}, {"class", machineconfig::to_string(journal.disruption)},
                    {"bootId", journal.boot_id},         {"boots", journal.boots},
-                   {"before", std::move(before)},       {"config", journal.config.json()}};
+                   {"before", std::move(before)},       {"told", std::move(told)},
+                   {"config", journal.config.json()}};
   return write_if_changed(kJournalPath, json::write(value)).context("writing the agent's journal");
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/steps.h"
 #include "base/file_tree.h"
@@ -29,6 +30,7 @@ struct Journal {
   int boots = 0;  ///< asked for to reach this config, without it having been reached
   FileStates
       before;  ///< what was at every path this or an abandoned config may have changed since the node was at rest
+  std::vector<TellService> told{};  ///< services that were told something since then, during the boot `boot_id`
 };
 
 /// The agent's memory on disk: the config that is applied, and the journal while an update is under way. Contents of

@@ -40,6 +40,33 @@ std::optional<Step> staging_step(const osbackend::OsStatus& os, const osbackend:
   return StageOs{target};
 }
 
+void add_once(std::vector<TellService>& steps, TellService step) {
+  if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(std::move(step));
+}
+
+std::vector<TellService> service_steps(const std::vector<machineconfig::PolicyAction>& actions) {
+  using machineconfig::ActionType;
+  std::vector<TellService> steps;
+  for (const machineconfig::PolicyAction& action : actions) {
+    switch (action.type) {
+      case ActionType::kDaemonReload: add_once(steps, {TellService::What::kReadUnits}); break;
+      case ActionType::kReload: add_once(steps, {TellService::What::kReload, action.service}); break;
+      case ActionType::kRestart: add_once(steps, {TellService::What::kRestart, action.service}); break;
+      case ActionType::kNone:
+      case ActionType::kDrain:
+      case ActionType::kReboot:
+      case ActionType::kSpecial: break;  // not about a service, or resolved in the verdict
+    }
+  }
+  return steps;
+}
+
+/// What services were told on the way to a config that is not the applied one: until a boot they run with it.
+std::vector<TellService> told_before(const Observation& observed) {
+  const bool counts = observed.journal && observed.journal->boot_id == observed.os.boot_id;
+  return counts ? observed.journal->told : std::vector<TellService>();
+}
+
 Status check_genuine(const kube::Object& desired, const json::Value& spec) {
   STRAKE_TRY(const bool genuine, machineconfig::name_matches_spec(desired.name(), spec));
   if (genuine) return {};
@@ -82,12 +109,12 @@ Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbacken
 }
 
 Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired) {
-  const json::Value* spec = json::find(desired.json(), {"spec"});
+  const json::Value* spec = api::spec_of(desired);
   if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
   FileStates want;
   STRAKE_TRY_CONTEXT(const auto entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
   for (const auto& [path, entry] : entries) want.emplace(path, file_state(entry));
-  const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
+  const json::Value* old_spec = observed.current ? api::spec_of(*observed.current) : nullptr;
   if (old_spec != nullptr) {
     STRAKE_TRY_CONTEXT(const auto old_entries, machineconfig::managed_tree(*old_spec), "the applied config {}",
                        observed.current->name());
@@ -99,12 +126,12 @@ Result<FileStates> wanted_files(const Observation& observed, const kube::Object&
 
 Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired, const FileStates& want,
                                const FileStates& have) {
-  const json::Value* spec = json::find(desired.json(), {"spec"});
+  const json::Value* spec = api::spec_of(desired);
   if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
   STRAKE_CHECK_OK(check_genuine(desired, *spec));
   UpdatePlan plan;
   plan.config = desired;
-  const json::Value* old_spec = observed.current ? json::find(observed.current->json(), {"spec"}) : nullptr;
+  const json::Value* old_spec = observed.current ? api::spec_of(*observed.current) : nullptr;
   STRAKE_TRY(plan.consequence, machineconfig::consequence_of(old_spec, *spec, observed.policy));
   if (plan.consequence.disruption == DisruptionClass::kReinstall) {
     return error(Code::kUnsupported, "a running machine cannot follow: {}; install it anew or undo the change",
@@ -129,8 +156,14 @@ Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& 
     plan.consequence.disruption = DisruptionClass::kReboot;
     plan.consequence.reasons.push_back(fmt::format("the machine runs {}", fmt::join(os_differences, ", ")));
   }
-  if (plan.consequence.disruption == DisruptionClass::kReboot)
+  plan.told = told_before(observed);
+  if (plan.consequence.disruption == DisruptionClass::kReboot) {
     plan.steps.emplace_back(Reboot{fmt::format("update to {}", desired.name())});
+  } else {
+    std::vector<TellService> to_tell = service_steps(plan.consequence.actions);
+    for (const TellService& step : plan.told) add_once(to_tell, step);
+    plan.steps.insert(plan.steps.end(), to_tell.begin(), to_tell.end());
+  }
   // What is kept already is older, so it is what the node is put back to.
   if (observed.journal) plan.before = observed.journal->before;
   for (const std::string& path : changed_paths(plan.steps)) {
@@ -140,8 +173,11 @@ Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& 
   return plan;
 }
 
-Result<std::vector<Step>> plan_undo(const FileStates& before, const FileStates& have) {
-  return file_steps(have, before);
+Result<std::vector<Step>> plan_undo(const FileStates& before, const std::vector<TellService>& told,
+                                    const FileStates& have) {
+  STRAKE_TRY(std::vector<Step> steps, file_steps(have, before));
+  steps.insert(steps.end(), told.begin(), told.end());
+  return steps;
 }
 
 }  // namespace strake::agent

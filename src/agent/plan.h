@@ -52,7 +52,8 @@ struct UpdatePlan {
   kube::Object config;
   machineconfig::Consequence consequence;
   std::vector<Step> steps;
-  FileStates before;  ///< for the journal: how to put back what the steps change
+  FileStates before;              ///< for the journal: how to put back what the steps change
+  std::vector<TellService> told;  ///< for the journal: what services were told on the way to an abandoned config
 };
 
 /// The reason of the error when a running machine cannot follow to the desired config at all.
@@ -63,7 +64,8 @@ inline constexpr std::string_view kUnreconcilableReason = "Unreconcilable";
 Result<UpdatePlan> plan_update(const Observation& observed, const kube::Object& desired, const FileStates& want,
                                const FileStates& have);
 
-/// The state of the machine after `plan` was given up: the same steps, backwards.
-Result<std::vector<Step>> plan_undo(const FileStates& before, const FileStates& have);
+/// The steps back to the state before an update: files first, then whoever was told of the new ones is told again.
+Result<std::vector<Step>> plan_undo(const FileStates& before, const std::vector<TellService>& told,
+                                    const FileStates& have);
 
 }  // namespace strake::agent

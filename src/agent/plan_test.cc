@@ -186,6 +186,76 @@ TEST(AgentPlan, FollowsTheClustersDisruptionPolicy) {
   EXPECT_EQ(planned(observed, desired)->consequence.disruption, DisruptionClass::kNone);
 }
 
+/// Every pair of changes under every pair of policies: the steps are those of the verdict that rollout and diff show.
+TEST(AgentPlan, DoesWhatTheVerdictSaysAndNothingElse) {
+  using machineconfig::ActionType;
+  using machineconfig::PolicyAction;
+  const std::vector<std::vector<PolicyAction>> choices = {
+      {{ActionType::kNone, ""}},
+      {{ActionType::kReload, "a.service"}},
+      {{ActionType::kRestart, "b.service"}, {ActionType::kDaemonReload, ""}},
+      {{ActionType::kSpecial, ""}},
+      {{ActionType::kDrain, ""}},
+      {{ActionType::kReboot, ""}},
+      {{ActionType::kReload, "a.service"}, {ActionType::kRestart, "a.service"}},
+  };
+  const json::Value unit = json::parse(R"({"units":[{"name":"x.service","contents":"[Unit]"}]})").value();
+  int told = 0, rebooted = 0;
+  for (const auto& first : choices) {
+    for (const auto& second : choices) {
+      for (const bool with_unit : {false, true}) {
+        Observation observed = at_rest(rendered('1', {}));
+        observed.policy.files = {{"/etc/one", first}, {"/etc/two", second}};
+        observed.policy.units = {{"x.service", {{ActionType::kNone, ""}}}};
+        kube::Object desired = rendered('1', {"/etc/one", "/etc/two"});
+        if (with_unit) desired = with_ignition(desired, "systemd", unit);
+        const auto plan = planned(observed, desired);
+        ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+        const auto verdict = machineconfig::consequence_of(json::find(observed.current->json(), {"spec"}),
+                                                           *json::find(desired.json(), {"spec"}), observed.policy);
+        ASSERT_TRUE(verdict.ok());
+        EXPECT_EQ(plan->consequence.disruption, verdict->disruption);
+        std::vector<std::string> steps;
+        bool reboots = false;
+        for (const Step& step : plan->steps) {
+          if (std::holds_alternative<Reboot>(step)) reboots = true;
+          if (std::holds_alternative<TellService>(step)) steps.push_back(to_string(step));
+        }
+        std::vector<std::string> called_for;
+        for (const PolicyAction& action : verdict->actions) {
+          if (action.type == ActionType::kDaemonReload) called_for.emplace_back("read units anew");
+          if (action.type == ActionType::kReload) called_for.push_back("reload " + action.service);
+          if (action.type == ActionType::kRestart) called_for.push_back("restart " + action.service);
+        }
+        EXPECT_EQ(steps, called_for);
+        EXPECT_EQ(reboots, verdict->disruption == DisruptionClass::kReboot);
+        EXPECT_TRUE(!reboots || steps.empty());
+        const auto readings = std::count(steps.begin(), steps.end(), "read units anew");
+        EXPECT_TRUE(readings == 0 || (readings == 1 && steps.front() == "read units anew"));
+        EXPECT_TRUE(!with_unit || reboots || readings == 1);
+        told += !steps.empty();
+        rebooted += reboots;
+      }
+    }
+  }
+  EXPECT_GT(told, 20);
+  EXPECT_GT(rebooted, 20);
+}
+
+TEST(AgentPlan, WhoWasToldOfAnAbandonedConfigIsToldAgainUnlessTheMachineBooted) {
+  const kube::Object old_config = rendered('1', {"/etc/a"});
+  Observation observed = at_rest(old_config);
+  const TellService reload{TellService::What::kReload, "crio.service"};
+  observed.journal = Journal{Phase::kApplying, rendered('1', {}), DisruptionClass::kReload, "boot-1", 0, {}, {reload}};
+  EXPECT_EQ(texts(planned(observed, old_config)->steps), (std::vector<std::string>{"reload crio.service"}));
+  EXPECT_EQ(planned(observed, old_config)->told, std::vector<TellService>{reload});
+  const auto reboots = planned(observed, rendered('2', {"/etc/a"}));
+  EXPECT_TRUE(std::holds_alternative<Reboot>(reboots->steps.back()));
+  EXPECT_EQ(reboots->told, std::vector<TellService>{reload}) << "it may fail before the boot";
+  observed.os.boot_id = "boot-2";
+  EXPECT_TRUE(planned(observed, old_config)->steps.empty());
+}
+
 TEST(AgentPlan, AnOsImageByTagIsRefused) {
   const auto plan =
       planned(at_rest(rendered('1', {})), with(rendered('1', {}), "osImageURL", "registry.example/os:latest"));
@@ -290,7 +360,8 @@ TEST(AgentJournal, SurvivesTheProcessWithWhatWasThereBefore) {
                         {{"/etc/a", FileState{FileState::Kind::kFile, 0640, bytes, {7, 8}}},
                          {"/etc/b", std::nullopt},
                          {"/etc/l", FileState{FileState::Kind::kLink, 0777, "/dev/null", {}}},
-                         {"/etc/d", FileState{FileState::Kind::kDirectory, 0755, "", {}}}}};
+                         {"/etc/d", FileState{FileState::Kind::kDirectory, 0755, "", {}}}},
+                        {{TellService::What::kReadUnits, ""}, {TellService::What::kRestart, "crio.service"}}};
   ASSERT_TRUE(disk.write_journal(journal).ok());
   const auto again = AgentDisk(tree).journal();
   ASSERT_TRUE(again.ok() && again->has_value()) << again.error().to_string();
@@ -298,6 +369,7 @@ TEST(AgentJournal, SurvivesTheProcessWithWhatWasThereBefore) {
   EXPECT_EQ((*again)->boot_id, "boot-7");
   EXPECT_EQ((*again)->boots, 2);
   EXPECT_EQ((*again)->before, journal.before);
+  EXPECT_EQ((*again)->told, journal.told);
   EXPECT_EQ((*again)->config.name(), journal.config.name());
   ASSERT_TRUE(disk.clear_journal().ok());
   EXPECT_FALSE(disk.journal()->has_value());

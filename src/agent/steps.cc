@@ -94,6 +94,22 @@ std::vector<Step> in_order(const FileStates& want, const FileChanges& changes) {
 
 }  // namespace
 
+std::string_view to_string(TellService::What what) {
+  switch (what) {
+    case TellService::What::kReadUnits: return "read units anew";
+    case TellService::What::kReload: return "reload";
+    case TellService::What::kRestart: return "restart";
+  }
+  return "unknown";
+}
+
+Result<TellService::What> parse_tell_service(std::string_view text) {
+  for (const auto what : {TellService::What::kReadUnits, TellService::What::kReload, TellService::What::kRestart}) {
+    if (text == to_string(what)) return what;
+  }
+  return error(Code::kCorrupt, "'{}' is nothing a service is told", text);
+}
+
 std::string to_string(const Step& step) {
   struct Text {
     std::string operator()(const MakeFolder& step) const { return fmt::format("make folder {}", step.path); }
@@ -107,6 +123,10 @@ std::string to_string(const Step& step) {
       return fmt::format("stage {} with kernel arguments [{}]",
                          step.target.image ? "OS image " + step.target.image->to_string() : "the OS image that runs",
                          fmt::join(step.target.kernel_arguments, " "));
+    }
+    std::string operator()(const TellService& step) const {
+      return step.unit.empty() ? std::string(to_string(step.what))
+                               : fmt::format("{} {}", to_string(step.what), step.unit);
     }
     std::string operator()(const Reboot& step) const { return fmt::format("reboot: {}", step.reason); }
   };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -38,11 +39,23 @@ struct RemoveFolder {
 struct StageOs {
   osbackend::OsTarget target;
 };
+/// A running service, or the manager of all of them, takes over what was written. Undone by doing it again once the old
+/// files are back.
+struct TellService {
+  enum class What { kReadUnits, kReload, kRestart };
+  What what = What::kReadUnits;
+  std::string unit{};  ///< not of kReadUnits
+
+  bool operator==(const TellService&) const = default;
+};
+std::string_view to_string(TellService::What what);
+Result<TellService::What> parse_tell_service(std::string_view text);
+
 struct Reboot {
   std::string reason;
 };
 
-using Step = std::variant<MakeFolder, WriteFile, WriteLink, RemoveFile, RemoveFolder, StageOs, Reboot>;
+using Step = std::variant<MakeFolder, WriteFile, WriteLink, RemoveFile, RemoveFolder, StageOs, TellService, Reboot>;
 
 /// One line for people: "write /etc/motd (0644, 12 bytes)". Never the contents.
 std::string to_string(const Step& step);

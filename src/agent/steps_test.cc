@@ -4,6 +4,9 @@
 
 #include "agent/executor.h"
 #include "osbackend/sandbox_backend.h"
+#include "osbackend/sandbox_services.h"
+#include "osbackend/systemctl_services.h"
+#include "osbackend/testing/fake_systemctl.h"
 
 namespace strake::agent::steps_test {
 
@@ -51,7 +54,8 @@ TEST(AgentSteps, GoForwardAndBack) {
   for (const TreeCase& each : cases) {
     MemoryTree tree;
     osbackend::SandboxBackend os(tree);
-    Executor executor(tree, os);
+    osbackend::SandboxServices services(tree);
+    Executor executor(tree, os, services);
     for (const auto& [path, contents] : each.there) ASSERT_TRUE(tree.write(path, contents, 0644, {}).ok());
     const auto snapshot = tree.snapshot();
     const FileStates have = *executor.look_at(each.want);
@@ -89,11 +93,36 @@ TEST(AgentSteps, AConfigAtOddsWithItselfIsNamed) {
 TEST(AgentSteps, AFolderThatOthersUseIsLeft) {
   MemoryTree tree;
   osbackend::SandboxBackend os(tree);
+  osbackend::SandboxServices services(tree);
   ASSERT_TRUE(tree.write("/opt/a/somebody", "1", 0644, {}).ok());
-  Executor executor(tree, os);
+  Executor executor(tree, os, services);
   ASSERT_TRUE(executor.run(RemoveFolder{"/opt/a", true}, {}).ok());
   EXPECT_FALSE(executor.run(RemoveFolder{"/opt/a", false}, {}).ok());
   EXPECT_TRUE(tree.read("/opt/a/somebody")->has_value());
+}
+
+TEST(AgentSteps, AServiceThatAcceptsAndThenFailsIsAFailure) {
+  MemoryTree tree;
+  osbackend::SandboxBackend os(tree);
+  strake::testing::ScriptedPrograms programs;
+  osbackend::testing::FakeSystemctl machine;
+  machine.units = {{"a.service", "active"}, {"b.service", "active"}};
+  machine.install_in(programs);
+  osbackend::SystemctlServices services(programs);
+  Executor executor(tree, os, services);
+  EXPECT_TRUE(executor.run(TellService{TellService::What::kReadUnits}, {}).ok());
+  EXPECT_TRUE(executor.run(TellService{TellService::What::kReload, "a.service"}, {}).ok());
+  EXPECT_TRUE(executor.run(TellService{TellService::What::kRestart, "a.service"}, {}).ok());
+  EXPECT_EQ(machine.units_read + machine.reloads["a.service"] + machine.starts["a.service"], 3);
+  programs.install("systemctl", [](const Command& command) {
+    const bool asks = std::find(command.argv.begin(), command.argv.end(), "is-active") != command.argv.end();
+    return asks ? strake::testing::exits(3, "failed\n") : strake::testing::exits(0);
+  });
+  const Status failed = executor.run(TellService{TellService::What::kRestart, "b.service"}, {});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(
+      failed.error().to_string(),
+      "restart b.service: b.service failed after it was told so; on the machine 'journalctl -u b.service' says why");
 }
 
 TEST(AgentSteps, TextNeverShowsContents) {

@@ -18,6 +18,7 @@ SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet
       tree_(tree),
       options_(std::move(options)),
       os_(tree),
+      recorded_services_(tree),
       shim_(runtime, kubelet_api, options_.identity, options_.on_report_failure) {}
 
 /// A machine that has run before and did not ask for a reboot goes on with the boot it had: only its process was
@@ -25,7 +26,8 @@ SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet
 Status SandboxMachine::boot_if_needed(bool rebooting) {
   STRAKE_TRY(const std::uint64_t boots, os_.boot_count());
   if (boots > 0 && !rebooting) return {};
-  return os_.boot(rebooting && options_.boot_end ? options_.boot_end() : osbackend::BootEnd::kAsStaged);
+  STRAKE_CHECK_OK(os_.boot(rebooting && options_.boot_end ? options_.boot_end() : osbackend::BootEnd::kAsStaged));
+  return recorded_services_.boot();
 }
 
 Result<osbackend::OsStatus> SandboxMachine::come_up(bool rebooting, std::stop_token stop) {
@@ -37,9 +39,23 @@ Result<osbackend::OsStatus> SandboxMachine::come_up(bool rebooting, std::stop_to
   return why;
 }
 
-agent::Outcome SandboxMachine::live(std::stop_token stop) {
+agent::Agent SandboxMachine::make_agent() {
   agent::AgentOptions agent_options = options_.agent;
   agent_options.node = options_.identity.name;
+  osbackend::ServiceManager& services = options_.services != nullptr ? *options_.services : recorded_services_;
+  return {runtime_, agent_api_, tree_, os_, services, std::move(agent_options)};
+}
+
+Result<std::string> SandboxMachine::dry_run(std::stop_token stop) {
+  auto preview = make_agent().preview(stop);
+  if (preview.ok()) return to_text(*preview);
+  Error failure = std::move(preview).error();
+  if (failure.code() == Code::kNotFound) return std::move(failure).with_verdict(Verdict::kAbsent);
+  if (failure.reason() == agent::kUnreconcilableReason) return std::move(failure).with_verdict(Verdict::kBlocked);
+  return failure;
+}
+
+agent::Outcome SandboxMachine::live(std::stop_token stop) {
   runtime::Task heartbeat = runtime_.spawn("kubelet-" + options_.identity.name, [this](std::stop_token beat_stop) {
     shim_.heartbeat(
         [&]() -> Status {
@@ -48,7 +64,7 @@ agent::Outcome SandboxMachine::live(std::stop_token stop) {
         },
         beat_stop);
   });
-  return agent::Agent(runtime_, agent_api_, tree_, os_, agent_options).run(stop);
+  return make_agent().run(stop);
 }
 
 Status SandboxMachine::run(std::stop_token stop) {

@@ -12,6 +12,7 @@
 #include "kube/kube_api.h"
 #include "nodeshim/node_shim.h"
 #include "osbackend/sandbox_backend.h"
+#include "osbackend/sandbox_services.h"
 
 namespace strake::controlplane {
 
@@ -19,6 +20,7 @@ struct MachineOptions {
   nodeshim::NodeIdentity identity;
   runtime::Duration boot_time = std::chrono::seconds(2);  ///< from asking for a reboot until the machine is back
   agent::AgentOptions agent;                              ///< the name of the node is filled in
+  osbackend::ServiceManager* services = nullptr;          ///< of the machine; nullptr: a record in its tree
   std::function<osbackend::BootEnd()> boot_end;     ///< how a reboot ends; as staged unless somebody says otherwise
   nodeshim::NodeShim::OnFailure on_report_failure;  ///< the kubelet's stand-in cannot reach the API server
   /// The machine does not come up, for the how-manieth time, and when that is tried again.
@@ -36,17 +38,22 @@ class SandboxMachine {
   Status run(std::stop_token stop);
   /// The same for a machine that nobody watches: one that does not come up is tried again, less and less often.
   void keep_running(std::stop_token stop);
+  /// What the agent would do next, as text. Powers nothing on, and changes neither the machine nor the API.
+  /// Verdict::kAbsent: there is no such Node or config; kBlocked: the machine cannot follow to what it is asked for.
+  Result<std::string> dry_run(std::stop_token stop);
 
  private:
   Status boot_if_needed(bool rebooting);
   Result<osbackend::OsStatus> come_up(bool rebooting, std::stop_token stop);
   agent::Outcome live(std::stop_token stop);
+  agent::Agent make_agent();
 
   runtime::Runtime& runtime_;
   kube::KubeApi& agent_api_;
   FileTree& tree_;
   MachineOptions options_;
   osbackend::SandboxBackend os_;
+  osbackend::SandboxServices recorded_services_;
   nodeshim::NodeShim shim_;
 };
 

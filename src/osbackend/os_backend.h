@@ -8,14 +8,13 @@
 // without them.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "base/result.h"
 #include "base/runtime.h"
 #include "osbackend/image_reference.h"
@@ -70,14 +69,6 @@ struct OsStatus {
 
 /// What the target asks for and this machine's backend cannot change, by name; none when it can do all of it.
 std::vector<std::string> beyond_backend(const OsStatus& os, const OsTarget& target);
-
-/// How far a long call has come.
-struct Progress {
-  std::string doing;  ///< "pulling layers"
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;  ///< 0: not known
-};
-using ProgressSink = std::function<void(const Progress&)>;
 
 class OsBackend {
  public:

@@ -32,6 +32,10 @@ constexpr double kFallingBack = 0.15;
 constexpr double kDriftDuringBoot = 0.15;
 constexpr double kDriftAtRest = 0.3;
 
+/// The platform's own policy: crio.service is reloaded when this changes, and nothing reboots.
+const std::string kCrioFile = "/etc/containers/policy.json";
+const std::string kCrioService = "crio.service";
+
 /// What the agent and the sandbox keep for themselves.
 bool is_own_record(const std::string& path) {
   return path.starts_with("/var/lib/strake/") || path.starts_with("/etc/machine-config-daemon/");
@@ -45,15 +49,41 @@ struct World::NodeFacts {
   std::int64_t visits = 0;
 };
 
-/// What survives a crash of the machine's process: its disk.
+/// What survives a crash of the machine's process: its disk, and what its services read when they were last told to.
 struct World::Machine {
   std::string name;
   std::string role;
   MemoryTree disk;
   std::set<std::uint64_t> failed_boots;  ///< by number; each costs one more boot
   std::set<std::uint64_t> drifted_boots;
+  std::string crio_runs_with;
 
+  void services_read() {
+    const auto file = disk.read(kCrioFile);
+    STRAKE_INVARIANT(file.ok());
+    crio_runs_with = *file ? (*file)->contents : "";
+  }
   bool is_bad(std::uint64_t boot) const { return failed_boots.contains(boot) || drifted_boots.contains(boot); }
+};
+
+/// Keeps the sandbox's record, so that a disk that fails makes a service fail, and what crio.service has read.
+class World::WatchedServices final : public osbackend::ServiceManager {
+ public:
+  WatchedServices(FileTree& tree, Machine& machine) : recorded_(tree), machine_(machine) {}
+
+  Status read_units(const runtime::Call& call) override { return recorded_.read_units(call); }
+  Status reload(const std::string& unit, const runtime::Call& call) override {
+    if (unit == kCrioService) machine_.services_read();
+    return recorded_.reload(unit, call);
+  }
+  Status restart(const std::string& unit, const runtime::Call& call) override { return recorded_.restart(unit, call); }
+  Result<osbackend::ServiceState> state(const std::string& unit, const runtime::Call& call) override {
+    return recorded_.state(unit, call);
+  }
+
+ private:
+  osbackend::SandboxServices recorded_;
+  Machine& machine_;
 };
 
 World::World(const WorldOptions& options) : options_(options), simulation_(options.seed) {
@@ -176,8 +206,14 @@ void World::drift(Machine& machine) {
   ++machine_faults_.drifted_files;
 }
 
-/// Two bad boots in a row at most: an agent that tries three times must get there.
 osbackend::BootEnd World::end_of_boot(Machine& machine) {
+  const osbackend::BootEnd end = luck_of_boot(machine);
+  machine.services_read();
+  return end;
+}
+
+/// Two bad boots in a row at most: an agent that tries three times must get there.
+osbackend::BootEnd World::luck_of_boot(Machine& machine) {
   osbackend::SandboxBackend os(machine.disk);
   const std::uint64_t number = *os.boot_count();
   // The write that makes this a boot may fail too; then this one is tried again, as it was.
@@ -214,6 +250,8 @@ void World::spawn_machine(std::size_t index) {
         options.boot_time = 30s;
         options.agent.policy = options_.agent_policy;
         options.boot_end = [this, &machine] { return end_of_boot(machine); };
+        WatchedServices services(tree, machine);
+        options.services = &services;
         controlplane::SandboxMachine(simulation_, kubelet->api, agent->api, tree, options).keep_running(stop);
       }));
 }
@@ -350,6 +388,10 @@ void World::check_settled(const std::string& release) {
     if (!osbackend::differences(status->booted, *target).empty())
       violation(machine->name + ": runs another OS than its config says");
     if (status->staged) violation(machine->name + ": something is still staged");
+    const auto crio_file = machine->disk.read(kCrioFile);
+    STRAKE_INVARIANT(crio_file.ok());
+    if (machine->crio_runs_with != (*crio_file ? (*crio_file)->contents : ""))
+      violation(machine->name + ": crio.service runs with another file than its config says");
   }
 }
 
@@ -381,14 +423,15 @@ void World::run() {
     const std::uint64_t boots = good_boots(*machine) - boots_before[machine->name];
     if (boots != 1) violation(fmt::format("{}: booted {} times for one reboot", machine->name, boots));
   }
-  // A file the platform changes live: every node takes it without a boot.
+  // A file the platform changes live: every node takes it without a boot, some after a service was told.
+  const bool tells_service = options_.seed % 2 == 0;
   kube::Object live(api::kMachineConfig, {"", "50-live"});
   live.set_label(api::label::kRole, "worker");
   json::ensure(live.json(), {"spec", "config"}) = json::Object{
       {"ignition", json::Object{{"version", "3.5.0"}}},
       {"storage",
        json::Object{{"files", json::Array{json::Object{
-                                  {"path", "/etc/nmstate/openshift/net.yml"},
+                                  {"path", tells_service ? kCrioFile : "/etc/nmstate/openshift/net.yml"},
                                   {"contents", json::Object{{"source", codec::encode_data_url("dns: {}\n")}}}}}}}}};
   auto writer = simulation_.spawn("administrator", [&](std::stop_token stop) {
     const auto created = admin_->create(api::kMachineConfig, live, {}, {stop, {}});
@@ -405,6 +448,11 @@ void World::run() {
   for (const auto& machine : machines_) {
     const std::uint64_t boots = good_boots(*machine) - boots_before[machine->name];
     if (boots != 1) violation(fmt::format("{}: booted for a change that needs no boot", machine->name));
+    if (machine->role != "worker") continue;
+    const std::string expected = tells_service ? "reload" : "none";
+    const api::NodeView node = api::node_view(*admin_->get(kube::core::kNode, {"", machine->name}, {}));
+    if (node.executed_class != expected)
+      violation(fmt::format("{}: {} where {} was enough", machine->name, node.executed_class, expected));
   }
 }
 

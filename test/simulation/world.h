@@ -19,6 +19,7 @@
 #include "base/file_tree.h"
 #include "base/simulation.h"
 #include "osbackend/sandbox_backend.h"
+#include "osbackend/sandbox_services.h"
 #include "release/payload.h"
 #include "rollout/rollout_policy.h"
 
@@ -63,6 +64,7 @@ class World {
 
  private:
   struct Machine;
+  class WatchedServices;
   struct NodeFacts;
 
   void violation(std::string what);
@@ -76,6 +78,7 @@ class World {
   void spawn_machine(std::size_t index);
   Status before_disk_change(apistore::Fence& fence);
   osbackend::BootEnd end_of_boot(Machine& machine);
+  osbackend::BootEnd luck_of_boot(Machine& machine);
   void drift(Machine& machine);
   static std::uint64_t good_boots(Machine& machine);
   void spawn_observer();

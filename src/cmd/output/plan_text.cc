@@ -38,8 +38,12 @@ std::string node_text(const rollout::PoolPlan& plan, const rollout::NodePlan& no
     case rollout::NodeAction::kWait: break;
   }
   if (node.consequence.reasons.empty() && !node.waits_for.empty()) return "what it will cost is not known yet";
-  return fmt::format("{}: {}", machineconfig::to_string(node.consequence.disruption),
-                     joined_reasons(node.consequence.reasons));
+  std::string text = fmt::format("{}: {}", machineconfig::to_string(node.consequence.disruption),
+                                 joined_reasons(node.consequence.reasons));
+  std::vector<std::string> actions;
+  for (const machineconfig::PolicyAction& action : node.consequence.actions) actions.push_back(action.to_string());
+  if (!actions.empty()) text += fmt::format("; then {}", fmt::join(actions, ", "));
+  return text;
 }
 
 std::string pool_line(const rollout::PoolPlan& plan) {
@@ -55,10 +59,13 @@ std::string pool_line(const rollout::PoolPlan& plan) {
 json::Value node_json(const rollout::NodePlan& node) {
   json::Array reasons;
   for (const std::string& reason : node.consequence.reasons) reasons.emplace_back(reason);
+  json::Array actions;
+  for (const machineconfig::PolicyAction& action : node.consequence.actions) actions.emplace_back(action.to_string());
   json::Object item{{"name", node.node.name},
                     {"action", to_string(node.action)},
                     {"class", machineconfig::to_string(node.consequence.disruption)},
                     {"reasons", std::move(reasons)},
+                    {"actions", std::move(actions)},
                     {"currentConfig", node.node.current_config},
                     {"state", node.node.state.text()}};
   if (!node.waits_for.empty()) item["waitsFor"] = node.waits_for;

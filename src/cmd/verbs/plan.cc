@@ -34,8 +34,9 @@ constexpr ExitMeaning kPlanExits[] = {{kExitOk, "the plan was made, whatever it 
 const CommandSpec kPlanCommand{
     "plan",
     "Show what will happen to every node, and why, before it happens.",
-    "Per node: what the rollout does next (target, wait, updating, current, failing), what the change costs (none or "
-    "reboot), the reasons, and what a waiting node waits for; per pool: what keeps it from getting on; and the nodes "
+    "Per node: what the rollout does next (target, wait, updating, current, failing), what the change costs (none, "
+    "reload, restart or reboot), the reasons, and what a waiting node waits for; per pool: what keeps it from getting "
+    "on; and the nodes "
     "that no pool manages. It is the function the rollout itself acts on.\n\n"
     "  strake plan --pool worker",
     {},

@@ -173,6 +173,7 @@ json::Value to_json(const SpecDiff& diff) {
                       {"actions", to_json_list(names_of_actions(verdict.actions))},
                       {"drain", verdict.drain},
                       {"agentClass", to_string(diff.on_strake.disruption)},
+                      {"agentActions", to_json_list(names_of_actions(diff.on_strake.actions))},
                       {"agentRefuses", to_json_list(diff.on_strake.beyond_agent)},
                       {"changedFiles", to_json_list(verdict.changes.changed_files)},
                       {"changedUnits", to_json_list(verdict.changes.changed_units)},

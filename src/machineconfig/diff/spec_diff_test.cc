@@ -96,9 +96,14 @@ TEST(SpecDiff, EveryKindOfSubjectOccurs) {
 
 TEST(SpecDiff, SaysWhereStrakesAgentDoesSomethingElse) {
   const json::Value base = builders::ignition_spec("");
-  const SpecDiff dearer =
+  const SpecDiff same =
       diff_of(base, builders::spec_with_files({builders::file_text("/etc/containers/policy.json", "{}")}));
-  EXPECT_NE(to_text(dearer).find("Class:     reload"), std::string::npos) << to_text(dearer);
+  EXPECT_NE(to_text(same).find("Class:     reload"), std::string::npos) << to_text(same);
+  EXPECT_EQ(to_text(same).find("Agent:"), std::string::npos) << to_text(same);
+  EXPECT_EQ(json::write(*json::find(to_json(same), {"agentActions"})), R"(["Reload crio.service"])");
+  const SpecDiff dearer = diff_of(base, builders::spec_with_files({builders::file_text(
+                                            "/etc/containers/registries.conf", "[[registry]]\nlocation = \"a\"\n")}));
+  EXPECT_NE(to_text(dearer).find("Class:     drain"), std::string::npos) << to_text(dearer);
   EXPECT_NE(to_text(dearer).find("Agent:     Strake's agent does more: each node reboots\n"), std::string::npos)
       << to_text(dearer);
   json::Value realtime = base;
@@ -118,7 +123,7 @@ TEST(SpecDiff, EqualSpecsDoNotDiffer) {
   EXPECT_EQ(to_text(diff), "No difference.\n");
   EXPECT_EQ(
       json::write(to_json(diff)),
-      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","actions":["None"],"drain":false,"agentClass":"none","agentRefuses":[],)"
+      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","actions":["None"],"drain":false,"agentClass":"none","agentActions":[],"agentRefuses":[],)"
       R"("changedFiles":[],"changedUnits":[],"changes":[],"notes":[]})");
 }
 

@@ -44,6 +44,37 @@ std::vector<std::string> reasons_of(const ComparableSpec& before, const Comparab
   return reasons;
 }
 
+constexpr std::string_view kUnitsBelow = "/etc/systemd/system/";
+constexpr std::string_view kSpecialService = "crio.service";
+
+/// The actions of a verdict as they are carried out: the manager reads changed units before anybody is told to use
+/// them.
+std::vector<PolicyAction> service_actions(const DisruptionVerdict& verdict) {
+  std::vector<PolicyAction> actions;
+  const auto add = [&](PolicyAction action) {
+    if (std::find(actions.begin(), actions.end(), action) == actions.end()) actions.push_back(std::move(action));
+  };
+  const auto is_unit_file = [](const ChangedName& file) { return file.name.starts_with(kUnitsBelow); };
+  const bool units_changed =
+      !verdict.changes.changed_units.empty() ||
+      std::any_of(verdict.changes.changed_files.begin(), verdict.changes.changed_files.end(), is_unit_file) ||
+      std::any_of(verdict.actions.begin(), verdict.actions.end(),
+                  [](const PolicyAction& action) { return action.type == ActionType::kDaemonReload; });
+  if (units_changed) add({ActionType::kDaemonReload, ""});
+  for (const PolicyAction& action : verdict.actions) {
+    switch (action.type) {
+      case ActionType::kReload:
+      case ActionType::kRestart: add(action); break;
+      case ActionType::kSpecial: add({ActionType::kReload, std::string(kSpecialService)}); break;
+      case ActionType::kDaemonReload:
+      case ActionType::kNone:
+      case ActionType::kDrain:
+      case ActionType::kReboot: break;
+    }
+  }
+  return actions;
+}
+
 /// Collects what an agent cannot apply, by name.
 class BeyondAgent {
  public:
@@ -188,7 +219,7 @@ class BeyondAgent {
 }  // namespace
 
 const Capabilities& agent_capabilities() {
-  static const Capabilities kCapabilities{};
+  static const Capabilities kCapabilities{.reload_services = true, .restart_services = true};
   return kCapabilities;
 }
 
@@ -231,10 +262,11 @@ Result<Consequence> consequence_of(const json::Value* from, const json::Value& t
   }
   consequence.disruption = executable_class(verdict.disruption, capabilities);
   consequence.reasons = reasons_of(before, after, verdict);
-  consequence.actions = std::move(verdict.actions);
+  if (consequence.disruption != DisruptionClass::kReboot && capabilities.reload_services)
+    consequence.actions = service_actions(verdict);
   if (consequence.disruption != verdict.disruption) {
     consequence.reasons.push_back(
-        fmt::format("a {} would be enough, but the agent can only reboot", to_string(verdict.disruption)));
+        fmt::format("a {} would be enough, but the agent can only reboot for that", to_string(verdict.disruption)));
   }
   return consequence;
 }

@@ -40,7 +40,9 @@ DisruptionClass executable_class(DisruptionClass called_for, const Capabilities&
 struct Consequence {
   DisruptionClass disruption = DisruptionClass::kNone;  ///< an executable one
   std::vector<std::string> reasons{};                   ///< each a short phrase: "kernel argument nosmt added"
-  std::vector<PolicyAction> actions{};                  ///< what the policies call for; a reboot covers all of them
+  /// What the agent tells services once the files are written, in this order, each once: DaemonReload, Reload and
+  /// Restart. Empty when it reboots, which covers all of it.
+  std::vector<PolicyAction> actions{};
   /// What the change needs and no agent with these capabilities can apply, by name: "kernel type realtime". The agent
   /// refuses the whole config then, and the rollout does not send a node there.
   std::vector<std::string> beyond_agent{};

@@ -87,7 +87,28 @@ TEST(Consequence, TheAgentRebootsWhereAReloadWouldDo) {
   EXPECT_EQ(consequence->disruption, DisruptionClass::kReboot);
   EXPECT_EQ(consequence->reasons,
             (std::vector<std::string>{"file /etc/containers/policy.json added",
-                                      "a reload would be enough, but the agent can only reboot"}));
+                                      "a reload would be enough, but the agent can only reboot for that"}));
+}
+
+TEST(Consequence, NamesWhatServicesAreToldEachOnceAndUnitsFirst) {
+  const json::Value base = from_text(kBase);
+  json::Value changed = base;
+  json::Array& files = json::find(changed, {"config", "storage", "files"})->get_array();
+  files.push_back(from_text(file_text("/etc/containers/policy.json", "{}")));
+  files.push_back(from_text(file_text("/etc/containers/registries.d/a.yaml", "a")));
+  files.push_back(from_text(file_text("/etc/systemd/system/x.service.d/10.conf", "[Unit]")));
+  DisruptionPolicy policy = default_disruption_policy();
+  policy.files.push_back({"/etc/systemd/system/x.service.d", {{ActionType::kRestart, "x.service"}}});
+  const auto consequence = consequence_of(&base, changed, policy);
+  ASSERT_TRUE(consequence.ok());
+  EXPECT_EQ(consequence->disruption, DisruptionClass::kRestart);
+  EXPECT_EQ(consequence->actions, (std::vector<PolicyAction>{{ActionType::kDaemonReload, ""},
+                                                             {ActionType::kReload, "crio.service"},
+                                                             {ActionType::kRestart, "x.service"}}));
+  changed.get_object()["kernelArguments"] = from_text("[]");
+  const auto reboot = consequence_of(&base, changed, policy);
+  EXPECT_EQ(reboot->disruption, DisruptionClass::kReboot);
+  EXPECT_TRUE(reboot->actions.empty()) << "a boot covers all of it";
 }
 
 TEST(Consequence, IsNeverLessThanIsCalledForAndAlwaysSomethingTheAgentCanDo) {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "api/machine_configuration.h"
-#include "base/text.h"
+#include "base/unit_name.h"
 
 namespace strake::machineconfig {
 
@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kMaxActions = 10;
 constexpr std::size_t kMaxUserEntries = 50;
 constexpr std::size_t kMaxMergedEntries = 100;
-constexpr std::size_t kMaxServiceName = 255;
 
 constexpr ActionType kActionTypes[] = {ActionType::kNone,    ActionType::kDaemonReload, ActionType::kReload,
                                        ActionType::kRestart, ActionType::kDrain,        ActionType::kReboot,
@@ -29,18 +28,6 @@ std::optional<ActionType> parse_action_type(std::string_view text, PolicyPlace p
 
 Error policy_error(const std::string& where, std::string_view what) {
   return error(Code::kInvalidArgument, "{}: {}", where, what);
-}
-
-bool is_unit_name(std::string_view name) {
-  constexpr std::string_view kSuffixes[] = {"service", "socket", "device", "mount",    "automount", "swap",
-                                            "target",  "path",   "timer",  "snapshot", "slice",     "scope"};
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0 || name.size() > kMaxServiceName) return false;
-  const auto is_name_character = [](char c) {
-    return is_alphanumeric(c) || std::string_view(":._\\@-").find(c) != std::string_view::npos;
-  };
-  return std::all_of(name.begin(), name.end(), is_name_character) &&
-         std::find(std::begin(kSuffixes), std::end(kSuffixes), name.substr(dot + 1)) != std::end(kSuffixes);
 }
 
 Result<PolicyAction> parse_action(const json::Value& value, PolicyPlace place, const std::string& where) {

@@ -75,9 +75,10 @@ TEST_F(PruneTest, WhateverNamesAConfigKeepsIt) {
   node.set_annotation(api::node_annotation::kDesiredDrain, "drain-rendered-worker-drain");
   node.set_annotation(api::node_annotation::kLastAppliedDrain, "uncordon-rendered-worker-drained");
   users.nodes = {node};
-  kube::Object reported = api::make_machine_config_node("n1", "uid");
-  api::MachineConfigNodeEdit(reported.json()).set_desired("rendered-worker-mcn-desired");
-  api::MachineConfigNodeEdit(reported.json()).set_reported("rendered-worker-mcn-current", "rendered-worker-desired");
+  kube::Object reported(api::kMachineConfigNode, {"", "n1"});
+  json::ensure(reported.json(), {"spec", "configVersion", "desired"}) = "rendered-worker-mcn-desired";
+  json::ensure(reported.json(), {"status", "configVersion"}) =
+      json::Object{{"current", "rendered-worker-mcn-current"}, {"desired", "rendered-worker-desired"}};
   users.machine_config_nodes = {reported};
   kube::Object build(api::kMachineOsBuild, {"", "b"});
   json::ensure(build.json(), {"spec", "machineConfig", "name"}) = "rendered-worker-build";
