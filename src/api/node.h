@@ -2,6 +2,7 @@
 // fields of the platform that decide about a rollout. Nothing outside src/api spells the path of one of them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -77,6 +78,9 @@ NodeView node_view(const kube::Object& node);
 
 /// What kReason says of a failure: cut to what the platform allows, without secrets.
 std::string reason_text(std::string_view failure);
+
+/// A view that many plans look at and nobody changes: read once from its Node, and shared.
+using NodePtr = std::shared_ptr<const NodeView>;
 
 /// The same Node with nothing but what node_view reads and its version: ten thousand Nodes of 2 KiB take 60 MiB, their
 /// views a small part of that.

@@ -12,6 +12,14 @@
 
 namespace strake::controlplane {
 
+namespace {
+
+/// As a kubelet does that has a Lease: nobody here doubts that a machine in our own process lives, and hundreds of them
+/// that say so every ten seconds cost more than all else.
+constexpr runtime::Duration kReportUnchanged = std::chrono::minutes(5);
+
+}  // namespace
+
 struct ControlPlane::Impl {
   /// A sandboxed machine with all it needs, in the order in which it may be taken apart.
   struct HostedMachine {
@@ -114,6 +122,7 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   const std::filesystem::path root = options.state / "nodes" / name;
   STRAKE_TRY(const std::vector<std::string> opened_up, claim_private_folder(root));
   for (const std::string& words : opened_up) signals.log().warning(words);
+  machine_options.report_unchanged = kReportUnchanged;
   signals.listen_to(machine_options);
   HostedMachine hosted;
   hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::system("kubelet"));

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLookInterval = 200ms;
 
-using PoolNodes = std::vector<const api::NodeView*>;
+using PoolNodes = std::vector<api::NodePtr>;
 
 bool has_reached(const api::NodeView& node, const std::string& target) {
   return node.done() && node.desired_config == target;
@@ -33,7 +33,7 @@ bool has_reached(const api::NodeView& node, const std::string& target) {
 std::string progress_line(const std::string& pool, const std::string& target, const PoolNodes& nodes) {
   std::string updating;
   std::size_t updated = 0;
-  for (const api::NodeView* node : nodes) {
+  for (const api::NodePtr& node : nodes) {
     if (has_reached(*node, target)) ++updated;
     if (has_reached(*node, target) || node->desired_config != target) continue;
     const bool begun = node->state != api::NodeState::kAbsent && node->state != api::NodeState::kDone;
@@ -54,7 +54,7 @@ bool pool_reached(const kube::Object& pool, const PoolNodes& nodes) {
   const api::MachineConfigPoolView view(pool.json());
   return view.reached() == view.target() && api::condition_is_true(pool.json(), api::pool_condition::kUpdated) &&
          std::all_of(nodes.begin(), nodes.end(),
-                     [&](const api::NodeView* node) { return has_reached(*node, view.target()); });
+                     [&](const api::NodePtr& node) { return has_reached(*node, view.target()); });
 }
 
 class SampleJob {
@@ -123,6 +123,7 @@ Status SampleJob::follow(const std::string& release) {
   informer.start();
   STRAKE_CHECK_OK(informer.wait_synced(call()));
   rollout::NodeLedger ledger;
+  rollout::MemberBook book;
   std::map<std::string, std::string> shown;
   std::string looked_at;
   while (true) {
@@ -132,8 +133,7 @@ Status SampleJob::follow(const std::string& release) {
       looked_at = versions_of(pools->items);
       std::vector<kube::ObjectPtr> shared;
       for (const kube::Object& pool : pools->items) shared.push_back(std::make_shared<const kube::Object>(pool));
-      const std::vector<rollout::NodeLedger::NodePtr> nodes = ledger.update(informer.list());
-      const rollout::PoolMembers members = rollout::sort_out(rollout::PoolSelectors(shared), nodes);
+      const rollout::PoolMembers members = book.sort_out(shared, ledger.update(informer.list()));
       bool all_reached = true;
       for (const kube::Object& pool : pools->items) {
         const std::string target = api::MachineConfigPoolView(pool.json()).target();
@@ -163,9 +163,9 @@ Status SampleJob::check_end() {
   for (const rollout::PoolPlan& plan : cluster.pools) {
     for (const rollout::NodePlan& node : plan.nodes) {
       ++nodes;
-      if (node.node.planned_class == node.node.executed_class) continue;
-      return error(Code::kInternal, "node {}: planned was '{}', executed '{}'", node.node.name, node.node.planned_class,
-                   node.node.executed_class);
+      if (node.node->planned_class == node.node->executed_class) continue;
+      return error(Code::kInternal, "node {}: planned was '{}', executed '{}'", node.node->name,
+                   node.node->planned_class, node.node->executed_class);
     }
   }
   if (nodes != options_.nodes)

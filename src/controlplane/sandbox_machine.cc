@@ -19,7 +19,7 @@ SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet
       options_(std::move(options)),
       os_(tree),
       recorded_services_(tree),
-      shim_(runtime, kubelet_api, options_.identity, options_.on_report_failure) {}
+      shim_(runtime, kubelet_api, {options_.identity, options_.on_report_failure, options_.report_unchanged}) {}
 
 /// A machine that has run before and did not ask for a reboot goes on with the boot it had: only its process was
 /// restarted.

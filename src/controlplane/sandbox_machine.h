@@ -21,8 +21,9 @@ struct MachineOptions {
   runtime::Duration boot_time = std::chrono::seconds(2);  ///< from asking for a reboot until the machine is back
   agent::AgentOptions agent;                              ///< the name of the node is filled in
   osbackend::ServiceManager* services = nullptr;          ///< of the machine; nullptr: a record in its tree
-  std::function<osbackend::BootEnd()> boot_end;     ///< how a reboot ends; as staged unless somebody says otherwise
-  nodeshim::NodeShim::OnFailure on_report_failure;  ///< the kubelet's stand-in cannot reach the API server
+  std::function<osbackend::BootEnd()> boot_end;  ///< how a reboot ends; as staged unless somebody says otherwise
+  std::function<void(const nodeshim::ReportFailure&)> on_report_failure;  ///< the kubelet's stand-in cannot write
+  runtime::Duration report_unchanged = std::chrono::seconds(10);          ///< see nodeshim::NodeShimOptions
   /// The machine does not come up, for the how-manieth time, and when that is tried again.
   std::function<void(const Error&, unsigned in_a_row, runtime::Duration next_try)> on_broken;
 };

@@ -20,14 +20,14 @@ constexpr const char* kUpMessage = "the sandboxed machine is up";
 }  // namespace
 
 Status NodeShim::ensure_node(std::stop_token stop) {
-  kube::Object node(kube::core::kNode, {"", identity_.name});
-  node.set_label(std::string(api::label::kNodeRolePrefix) + identity_.role, "");
+  kube::Object node(kube::core::kNode, {"", options_.identity.name});
+  node.set_label(std::string(api::label::kNodeRolePrefix) + options_.identity.role, "");
   node.set_label(api::label::kOs, "linux");
-  node.set_label("kubernetes.io/hostname", identity_.name);
-  if (!identity_.zone.empty()) node.set_label(api::label::kZone, identity_.zone);
+  node.set_label("kubernetes.io/hostname", options_.identity.name);
+  if (!options_.identity.zone.empty()) node.set_label(api::label::kZone, options_.identity.zone);
   const auto created = api_.create(kube::core::kNode, node, {}, runtime_.call_within(kShimCallTimeout, stop));
   if (created.ok() || created.error().code() == Code::kExists) return {};
-  return Error(created.error()).context(fmt::format("creating node {}", identity_.name));
+  return Error(created.error()).context(fmt::format("creating node {}", options_.identity.name));
 }
 
 Status NodeShim::write_ready(bool ready, const std::string& reason, const std::string& message, std::stop_token stop) {
@@ -48,10 +48,14 @@ Status NodeShim::write_ready(bool ready, const std::string& reason, const std::s
       json::Object{{"status", json::Object{{"conditions", json::Array{condition}}, {"nodeInfo", info}}}};
   kube::WriteOptions options;
   options.subresource = "status";
-  const auto patched = api_.patch(kube::core::kNode, {"", identity_.name}, kube::PatchType::kStrategic, patch, options,
-                                  runtime_.call_within(kShimCallTimeout, stop));
-  if (patched.ok()) return {};
-  return Error(patched.error()).context(fmt::format("reporting node {}", identity_.name));
+  const auto patched = api_.patch(kube::core::kNode, {"", options_.identity.name}, kube::PatchType::kStrategic, patch,
+                                  options, runtime_.call_within(kShimCallTimeout, stop));
+  if (patched.ok()) {
+    said_ = message;
+    said_at_ = runtime_.now();
+    return {};
+  }
+  return Error(patched.error()).context(fmt::format("reporting node {}", options_.identity.name));
 }
 
 Status NodeShim::machine_up(const std::string& boot_id, const std::string& os_image, std::stop_token stop) {
@@ -62,7 +66,7 @@ Status NodeShim::machine_up(const std::string& boot_id, const std::string& os_im
     Status joined = ensure_node(stop);
     if (joined.ok()) joined = write_ready(true, kUpReason, kUpMessage, stop);
     if (joined.ok()) return {};
-    if (on_failure_ && !stop.stop_requested()) on_failure_({joined.error(), failures, pause});
+    if (options_.on_failure && !stop.stop_requested()) options_.on_failure({joined.error(), failures, pause});
     STRAKE_CHECK_OK(runtime_.sleep(pause, stop));
     pause = std::min<runtime::Duration>(pause * 2, kHeartbeatInterval);
   }
@@ -80,16 +84,21 @@ void NodeShim::machine_broken(const Error& why, std::stop_token stop) {
   if (ensure_node(stop).ok()) (void)write_broken(why, stop);
 }
 
+bool NodeShim::is_news(bool ready, const std::string& message) {
+  return !said_at_ || ready != ready_ || message != said_ || runtime_.now() - *said_at_ >= options_.report_unchanged;
+}
+
 void NodeShim::heartbeat(const std::function<Status()>& health, std::stop_token stop) {
   unsigned failures = 0;
   while (runtime_.sleep(kHeartbeatInterval, stop).ok()) {
     const Status well = health();
+    if (failures == 0 && !is_news(well.ok(), well.ok() ? kUpMessage : well.error().to_string())) continue;
     const Status written =
         well.ok() ? write_ready(true, kUpReason, kUpMessage, stop) : write_broken(well.error(), stop);
     failures = written.ok() ? 0 : failures + 1;
     // A lost heartbeat is made good by the next.
-    if (failures > 0 && on_failure_ && !stop.stop_requested())
-      on_failure_({written.error(), failures, kHeartbeatInterval});
+    if (failures > 0 && options_.on_failure && !stop.stop_requested())
+      options_.on_failure({written.error(), failures, kHeartbeatInterval});
   }
 }
 

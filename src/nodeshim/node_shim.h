@@ -2,7 +2,9 @@
 // not.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/runtime.h"
@@ -23,12 +25,18 @@ struct ReportFailure {
   runtime::Duration next_try;
 };
 
+struct NodeShimOptions {
+  NodeIdentity identity;
+  std::function<void(const ReportFailure&)> on_failure{};
+  /// How often a Node is written that says what it said before. The machine itself is looked at every 10 seconds, and
+  /// what changes is said at once. A kubelet with a Lease to show that it lives writes its Node every 5 minutes.
+  runtime::Duration report_unchanged = std::chrono::seconds(10);
+};
+
 class NodeShim {
  public:
-  using OnFailure = std::function<void(const ReportFailure&)>;
-
-  NodeShim(runtime::Runtime& runtime, kube::KubeApi& api, NodeIdentity identity, OnFailure on_failure = nullptr)
-      : runtime_(runtime), api_(api), identity_(std::move(identity)), on_failure_(std::move(on_failure)) {}
+  NodeShim(runtime::Runtime& runtime, kube::KubeApi& api, NodeShimOptions options)
+      : runtime_(runtime), api_(api), options_(std::move(options)) {}
 
   /// The machine has booted: the Node exists and is Ready. Tries until it succeeds or is stopped.
   Status machine_up(const std::string& boot_id, const std::string& os_image, std::stop_token stop);
@@ -36,22 +44,24 @@ class NodeShim {
   void machine_down(const std::string& why, std::stop_token stop);
   /// The machine does not come up: the Node exists, is not Ready and says why. Best effort.
   void machine_broken(const Error& why, std::stop_token stop);
-  /// Renews the Ready condition until stopped: True while the machine is well, else False with the reason.
+  /// Looks after the Ready condition until stopped: True while the machine is well, else False with the reason.
   void heartbeat(const std::function<Status()>& health, std::stop_token stop);
 
  private:
   Status ensure_node(std::stop_token stop);
   Status write_ready(bool ready, const std::string& reason, const std::string& message, std::stop_token stop);
   Status write_broken(const Error& why, std::stop_token stop);
+  bool is_news(bool ready, const std::string& message);
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
-  NodeIdentity identity_;
-  OnFailure on_failure_;
+  const NodeShimOptions options_;
   std::string boot_id_;
   std::string os_image_;
   bool ready_ = false;
   std::string ready_since_;
+  std::string said_;  ///< the message of the last report that reached the server
+  std::optional<runtime::TimePoint> said_at_;
 };
 
 }  // namespace strake::nodeshim

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint32_t kNodesAtOnce = 500;
 
-Result<std::vector<std::shared_ptr<const api::NodeView>>> read_nodes(kube::KubeApi& api, const kube::Call& call) {
-  std::vector<std::shared_ptr<const api::NodeView>> nodes;
+Result<std::vector<api::NodePtr>> read_nodes(kube::KubeApi& api, const kube::Call& call) {
+  std::vector<api::NodePtr> nodes;
   kube::ListOptions options;
   options.limit = kNodesAtOnce;
   while (true) {
@@ -54,9 +54,9 @@ class ConfigReader {
 
 }  // namespace
 
-std::set<std::string> configs_needed(const kube::Object& pool, const std::vector<const api::NodeView*>& nodes) {
+std::set<std::string> configs_needed(const kube::Object& pool, const std::vector<api::NodePtr>& nodes) {
   std::set<std::string> names{api::MachineConfigPoolView(pool.json()).target()};
-  for (const api::NodeView* node : nodes) names.insert(node->current_config);
+  for (const api::NodePtr& node : nodes) names.insert(node->current_config);
   names.erase("");
   return names;
 }

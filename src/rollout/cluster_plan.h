@@ -19,6 +19,6 @@ struct ClusterPlan {
 Result<ClusterPlan> read_cluster_plan(kube::KubeApi& api, const kube::Call& call);
 
 /// Names of the rendered configs a pool's plan compares: its target and what its nodes run.
-std::set<std::string> configs_needed(const kube::Object& pool, const std::vector<const api::NodeView*>& nodes);
+std::set<std::string> configs_needed(const kube::Object& pool, const std::vector<api::NodePtr>& nodes);
 
 }  // namespace strake::rollout

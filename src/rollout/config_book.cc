@@ -52,8 +52,13 @@ bool ConfigBook::is_genuine(const std::string& name) const {
   return genuine_[name] = matches.ok() && *matches;
 }
 
-Result<machineconfig::Consequence> ConfigBook::consequence(const std::string& from, const std::string& to) const {
-  if (from == to) return machineconfig::Consequence{};
+const ConsequencePtr& no_consequence() {
+  static const ConsequencePtr kNone = std::make_shared<const machineconfig::Consequence>();
+  return kNone;
+}
+
+Result<ConsequencePtr> ConfigBook::consequence(const std::string& from, const std::string& to) const {
+  if (from == to) return no_consequence();
   const auto known = consequences_.find({from, to});
   if (known != consequences_.end()) return known->second;
   const json::Value* before = from.empty() ? nullptr : spec_of(from);
@@ -63,7 +68,10 @@ Result<machineconfig::Consequence> ConfigBook::consequence(const std::string& fr
     return error(Code::kNotFound, "its current config {} no longer exists to compare with", from);
   }
   auto compared = machineconfig::consequence_of(before, *after, policy_).context("comparing {} with {}", from, to);
-  return consequences_.emplace(std::pair(from, to), std::move(compared)).first->second;
+  Result<ConsequencePtr> shared =
+      compared.ok() ? Result<ConsequencePtr>(std::make_shared<const machineconfig::Consequence>(*std::move(compared)))
+                    : Result<ConsequencePtr>(std::move(compared).error());
+  return consequences_.emplace(std::pair(from, to), std::move(shared)).first->second;
 }
 
 }  // namespace strake::rollout

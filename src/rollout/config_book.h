@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,11 @@
 #include "machineconfig/impact/consequence.h"
 
 namespace strake::rollout {
+
+/// What a change costs, shared by all nodes that make it.
+using ConsequencePtr = std::shared_ptr<const machineconfig::Consequence>;
+/// Of a node that is where it should be, or of which nobody can tell.
+const ConsequencePtr& no_consequence();
 
 class ConfigBook {
  public:
@@ -26,7 +32,7 @@ class ConfigBook {
   /// Its content is what its name promises: agents refuse a config that somebody edited.
   bool is_genuine(const std::string& name) const;
   /// Of going from `from` ("": never configured) to `to`, which exists. kNotFound: `from` does not exist any more.
-  Result<machineconfig::Consequence> consequence(const std::string& from, const std::string& to) const;
+  Result<ConsequencePtr> consequence(const std::string& from, const std::string& to) const;
 
  private:
   const json::Value* spec_of(const std::string& name) const;
@@ -35,7 +41,7 @@ class ConfigBook {
   std::map<std::string, kube::ObjectPtr> configs_;
   machineconfig::DisruptionPolicy policy_ = machineconfig::default_disruption_policy();
   mutable std::map<std::string, bool> genuine_;
-  mutable std::map<std::pair<std::string, std::string>, Result<machineconfig::Consequence>> consequences_;
+  mutable std::map<std::pair<std::string, std::string>, Result<ConsequencePtr>> consequences_;
 };
 
 }  // namespace strake::rollout

@@ -1,37 +1,58 @@
 #include "rollout/node_ledger.h"
 
+#include <algorithm>
+
 namespace strake::rollout {
 
-std::vector<NodeLedger::NodePtr> NodeLedger::update(const std::vector<kube::ObjectPtr>& cached) {
-  std::map<std::string, Known> seen;
-  std::vector<NodePtr> nodes;
+api::NodePtr NodeLedger::read(const kube::Object& node) {
+  ++views_read_;
+  return std::make_shared<const api::NodeView>(api::node_view(node));
+}
+
+api::NodePtr NodeLedger::current_view(const Seen& seen) {
+  if (written_.empty()) return seen.view;
+  const auto ours = written_.find(seen.view->name);
+  if (ours == written_.end()) return seen.view;
+  if (kube::is_older_version(seen.object->resource_version(), ours->second.version)) return ours->second.view;
+  written_.erase(ours);
+  return seen.view;
+}
+
+std::vector<api::NodePtr> NodeLedger::update(const std::vector<kube::ObjectPtr>& cached) {
+  std::vector<Seen> seen;
+  std::vector<api::NodePtr> nodes;
+  seen.reserve(cached.size());
   nodes.reserve(cached.size());
+  auto before = cached_.begin();
   for (const kube::ObjectPtr& object : cached) {
-    const std::string name = object->name();
-    Known known{object->resource_version(), nullptr};
-    if (const auto before = cached_.find(name); before != cached_.end() && before->second.version == known.version) {
-      known.view = before->second.view;
-    } else {
-      known.view = std::make_shared<const api::NodeView>(api::node_view(*object));
+    const auto is_same = [&] { return before != cached_.end() && before->object == object; };
+    if (!is_same()) {
+      // Both are in the order of the names.
+      const std::string name = object->name();
+      while (before != cached_.end() && before->view->name < name) ++before;
+      if (!is_same()) {
+        api::NodePtr view = read(*object);
+        // A heartbeat makes another object and the same view.
+        if (before != cached_.end() && *before->view == *view) view = before->view;
+        seen.push_back({object, std::move(view)});
+      }
     }
-    const auto ours = written_.find(name);
-    if (ours != written_.end() && kube::is_older_version(known.version, ours->second.version)) {
-      nodes.push_back(ours->second.view);
-    } else {
-      if (ours != written_.end()) written_.erase(ours);
-      nodes.push_back(known.view);
-    }
-    seen.emplace(name, std::move(known));
+    if (is_same()) seen.push_back(*before);
+    nodes.push_back(current_view(seen.back()));
   }
-  cached_ = std::move(seen);
+  const auto is_gone = [&](const auto& entry) {
+    const auto place = std::lower_bound(seen.begin(), seen.end(), entry.first,
+                                        [](const Seen& one, const std::string& name) { return one.view->name < name; });
+    return place == seen.end() || place->view->name != entry.first;
+  };
   // A node that left the cache was deleted after we wrote to it.
-  std::erase_if(written_, [&](const auto& entry) { return !cached_.contains(entry.first); });
+  std::erase_if(written_, is_gone);
+  cached_ = std::move(seen);
   return nodes;
 }
 
 void NodeLedger::wrote(const kube::Object& answer) {
-  written_.insert_or_assign(
-      answer.name(), Known{answer.resource_version(), std::make_shared<const api::NodeView>(api::node_view(answer))});
+  written_.insert_or_assign(answer.name(), Written{answer.resource_version(), read(answer)});
 }
 
 Status NodeLedger::resolve_doubts(kube::KubeApi& api, const kube::Call& call) {

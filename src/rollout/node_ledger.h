@@ -6,11 +6,14 @@
 // go. So the answer to each of our writes stands in for the node until the cache shows that version or a newer one. A
 // write whose answer was lost is in doubt: the node is read anew before anything else is decided.
 //
+// Most nodes do not change from one decision to the next: their views stay as they are, and only those whose object is
+// another one than before are read.
+//
 // Owned by the controller's one worker.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,10 +26,8 @@ namespace strake::rollout {
 
 class NodeLedger {
  public:
-  using NodePtr = std::shared_ptr<const api::NodeView>;
-
-  /// Brings the ledger up to what the cache holds now and returns all nodes, by name.
-  std::vector<NodePtr> update(const std::vector<kube::ObjectPtr>& cached);
+  /// Brings the ledger up to what the cache holds now, in the order of the names, and returns all nodes in that order.
+  std::vector<api::NodePtr> update(const std::vector<kube::ObjectPtr>& cached);
 
   /// The answer to a write of ours.
   void wrote(const kube::Object& answer);
@@ -36,16 +37,26 @@ class NodeLedger {
   Status resolve_doubts(kube::KubeApi& api, const kube::Call& call);
 
   std::size_t unseen_writes() const { return written_.size(); }
+  /// Objects that were read into views so far, which is the dear part.
+  std::uint64_t views_read() const { return views_read_; }
 
  private:
-  struct Known {
-    std::string version;
-    NodePtr view;
+  struct Seen {
+    kube::ObjectPtr object;
+    api::NodePtr view;
   };
+  struct Written {
+    std::string version;
+    api::NodePtr view;
+  };
+  api::NodePtr read(const kube::Object& node);
+  /// The view that counts: ours, until the cache shows our write or something newer.
+  api::NodePtr current_view(const Seen& seen);
 
-  std::map<std::string, Known> cached_;
-  std::map<std::string, Known> written_;  ///< not yet in the cache
+  std::vector<Seen> cached_;                ///< by name
+  std::map<std::string, Written> written_;  ///< not yet in the cache
   std::set<std::string> doubted_;
+  std::uint64_t views_read_ = 0;
 };
 
 }  // namespace strake::rollout

@@ -11,7 +11,7 @@ kube::ObjectPtr node(const std::string& name, int version, const std::string& de
   return object;
 }
 
-std::string desired_of(const std::vector<NodeLedger::NodePtr>& nodes) {
+std::string desired_of(const std::vector<api::NodePtr>& nodes) {
   std::string text;
   for (const auto& node : nodes) text += fmt::format("{}={} ", node->name, node->desired_config);
   return text;
@@ -40,12 +40,31 @@ TEST(NodeLedger, ANodeThatLeavesTakesItsWriteAlong) {
   EXPECT_EQ(desired_of(ledger.update({node("a", 7, "")})), "a= ") << "another node of that name";
 }
 
-TEST(NodeLedger, ViewsAreReadOncePerVersion) {
+TEST(NodeLedger, OnlyWhatChangedIsReadAndAHeartbeatKeepsTheView) {
   NodeLedger ledger;
-  const auto first = ledger.update({node("a", 1, "old")});
-  const auto again = ledger.update({node("a", 1, "old")});
-  EXPECT_EQ(first[0], again[0]);
-  EXPECT_NE(ledger.update({node("a", 2, "old")})[0], again[0]);
+  std::vector<kube::ObjectPtr> cached;
+  for (int i = 100; i < 300; ++i) cached.push_back(node(fmt::format("n{}", i), 1, "old"));
+  const auto first = ledger.update(cached);
+  EXPECT_EQ(ledger.views_read(), 200u);
+  EXPECT_EQ(ledger.update(cached), first);
+  EXPECT_EQ(ledger.views_read(), 200u) << "nothing changed, nothing is read";
+
+  cached[7] = node("n107", 2, "old");
+  EXPECT_EQ(ledger.update(cached), first) << "the same view of a newer object";
+  EXPECT_EQ(ledger.views_read(), 201u);
+
+  cached[8] = node("n108", 3, "new");
+  cached.erase(cached.begin() + 20);
+  cached.insert(cached.begin(), node("n0", 4, ""));
+  const auto later = ledger.update(cached);
+  EXPECT_EQ(ledger.views_read(), 203u) << "one changed, one came, one left";
+  ASSERT_EQ(later.size(), 200u);
+  EXPECT_EQ(later[0]->name, "n0");
+  EXPECT_EQ(later[8], first[7]);
+  EXPECT_EQ(later[9]->desired_config, "new");
+  EXPECT_EQ(later[21], first[21]) << "those behind the one that left are the same";
+  cached.clear();
+  EXPECT_TRUE(ledger.update(cached).empty());
 }
 
 }  // namespace strake::rollout::node_ledger_test

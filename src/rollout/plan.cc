@@ -121,28 +121,32 @@ class PoolPlanner {
   }
 
   void add_nodes() {
-    for (const api::NodeView* node : input_.nodes) {
+    plan_.nodes.reserve(input_.nodes.size());
+    for (const api::NodePtr& node : input_.nodes) {
       NodePlan node_plan;
-      node_plan.node = *node;
+      node_plan.node = node;
       node_plan.away = policy_.occupies_capacity(*node);
       node_plan.action = plan_.target.empty() ? NodeAction::kWait : present_action(*node, plan_.target);
       // A new node runs no workload: taking its place in the pool disturbs nobody.
       if (node_plan.away && !node->is_new()) ++plan_.unavailable;
       plan_.nodes.push_back(std::move(node_plan));
     }
-    std::sort(plan_.nodes.begin(), plan_.nodes.end(),
-              [](const NodePlan& a, const NodePlan& b) { return a.node.name < b.node.name; });
+    const auto by_name = [](const NodePlan& a, const NodePlan& b) { return a.node->name < b.node->name; };
+    if (!std::is_sorted(plan_.nodes.begin(), plan_.nodes.end(), by_name))
+      std::sort(plan_.nodes.begin(), plan_.nodes.end(), by_name);
   }
 
   void judge_nodes() {
     for (NodePlan& node : plan_.nodes) {
-      auto consequence = input_.configs.consequence(node.node.current_config, plan_.target);
+      auto consequence = input_.configs.consequence(node.node->current_config, plan_.target);
       if (consequence.ok()) {
         node.consequence = *std::move(consequence);
-        node.cannot_follow = !node.consequence.can_follow();
+        node.cannot_follow = !node.consequence->can_follow();
       } else {
-        node.consequence.disruption = DisruptionClass::kReboot;
-        node.consequence.reasons = {consequence.error().to_string()};
+        machineconfig::Consequence unknown;
+        unknown.disruption = DisruptionClass::kReboot;
+        unknown.reasons = {consequence.error().to_string()};
+        node.consequence = std::make_shared<const machineconfig::Consequence>(std::move(unknown));
         // Without its old config a node is given the new one whole; two that cannot be compared are somebody's mistake.
         node.cannot_follow = consequence.error().code() != Code::kNotFound;
       }
@@ -157,14 +161,18 @@ class PoolPlanner {
       if (node.action == NodeAction::kWait) waiting.push_back(&node);
       if (node.action == NodeAction::kFailing) ++failing;
     }
-    std::sort(waiting.begin(), waiting.end(),
-              [](const NodePlan* a, const NodePlan* b) { return goes_first(a->node, b->node); });
     int capacity = plan_.max_unavailable - plan_.unavailable - failing;
+    // While nobody's turn has come, whose it is next makes no difference.
+    if (capacity > 0) {
+      std::sort(waiting.begin(), waiting.end(),
+                [](const NodePlan* a, const NodePlan* b) { return goes_first(*a->node, *b->node); });
+    }
+    turn_ = fmt::format("its turn: {} of {} nodes may be away at once", plan_.max_unavailable, plan_.nodes.size());
     for (NodePlan* node : waiting) {
       node->waits_for = hindrance_of(*node, capacity);
       if (!node->waits_for.empty()) continue;
       node->action = NodeAction::kTarget;
-      if (!node->node.is_new()) --capacity;
+      if (!node->node->is_new()) --capacity;
     }
   }
 
@@ -172,24 +180,24 @@ class PoolPlanner {
   std::string hindrance_of(const NodePlan& node, int capacity) const {
     for (const Trouble& trouble : plan_.troubles) {
       if (!stops_rollout(trouble.kind)) continue;
-      if (!node.node.is_new() || stops_new_nodes(trouble.kind)) return waiting_for(trouble.kind);
+      if (!node.node->is_new() || stops_new_nodes(trouble.kind)) return waiting_for(trouble.kind);
     }
-    if (!node.consequence.beyond_agent.empty()) {
+    if (!node.consequence->beyond_agent.empty()) {
       return fmt::format("another config, or another agent: this one cannot apply {}",
-                         fmt::join(node.consequence.beyond_agent, ", "));
+                         fmt::join(node.consequence->beyond_agent, ", "));
     }
     if (node.cannot_follow) {
-      return fmt::format("a new installation, or another config: {}", fmt::join(node.consequence.reasons, "; "));
+      return fmt::format("a new installation, or another config: {}", fmt::join(node.consequence->reasons, "; "));
     }
-    if (node.node.is_new()) return "";
-    if (!node.node.schedulable) return "the node to be schedulable";
-    if (!node.node.ready()) return "the node to be Ready";
-    if (!node.node.done() && !node.node.failing()) {
+    if (node.node->is_new()) return "";
+    if (!node.node->schedulable) return "the node to be schedulable";
+    if (!node.node->ready()) return "the node to be Ready";
+    if (!node.node->done() && !node.node->failing()) {
       // Changing the goal under a working agent would make its plan, and what it told people, untrue.
-      return fmt::format("its update to {} to finish", node.node.desired_config);
+      return fmt::format("its update to {} to finish", node.node->desired_config);
     }
     if (capacity > 0) return "";
-    return fmt::format("its turn: {} of {} nodes may be away at once", plan_.max_unavailable, plan_.nodes.size());
+    return turn_;
   }
 
   /// A node that runs no workload yet needs no turn, and no policy says what its first config costs.
@@ -222,17 +230,18 @@ class PoolPlanner {
     for (const NodePlan& node : plan_.nodes) {
       if (node.action != NodeAction::kWait || !node.cannot_follow) continue;
       if (first == nullptr) first = &node;
-      names.push_back(node.node.name);
+      names.push_back(node.node->name);
     }
     if (first == nullptr) return;
     trouble(TroubleKind::kNodesCannotFollow, "{} nodes cannot follow to {} ({}); {} waits for {}", names.size(),
-            plan_.target, joined_names(names), first->node.name, first->waits_for);
+            plan_.target, joined_names(names), first->node->name, first->waits_for);
   }
 
   const PoolInput& input_;
   const RolloutPolicy& policy_;
   const api::MachineConfigPoolView pool_;
   PoolPlan plan_;
+  std::string turn_;  ///< what those wait for whom nothing else keeps
 };
 
 }  // namespace
@@ -266,11 +275,11 @@ api::PoolCounts count_nodes(const PoolPlan& plan) {
   api::PoolCounts counts;
   counts.machines = static_cast<std::int64_t>(plan.nodes.size());
   for (const NodePlan& node : plan.nodes) {
-    const bool updated = node.node.done() && node.node.desired_config == plan.target;
+    const bool updated = node.node->done() && node.node->desired_config == plan.target;
     if (updated) ++counts.updated;
-    if (updated && node.node.ready()) ++counts.ready;
+    if (updated && node.node->ready()) ++counts.ready;
     if (node.away) ++counts.unavailable;
-    if (node.node.state.is_failure()) ++counts.degraded;
+    if (node.node->state.is_failure()) ++counts.degraded;
   }
   return counts;
 }

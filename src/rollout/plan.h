@@ -30,9 +30,10 @@ inline constexpr NodeAction kNodeActions[] = {NodeAction::kCurrent, NodeAction::
 std::string_view to_string(NodeAction action);
 
 struct NodePlan {
-  api::NodeView node;
+  api::NodePtr node;
   NodeAction action = NodeAction::kCurrent;
-  machineconfig::Consequence consequence;  ///< of going from where it is to the pool's target
+  /// Of going from where it is to the pool's target; never nullptr.
+  ConsequencePtr consequence = no_consequence();
   std::string waits_for;
   bool away = false;           ///< uses up one unit of maxUnavailable
   bool cannot_follow = false;  ///< no time will help: another config, or another installation
@@ -54,11 +55,11 @@ struct PoolPlan {
 
 struct PoolInput {
   const kube::Object& pool;
-  std::vector<const api::NodeView*> nodes;  ///< those whose pool this is
-  std::string selector_trouble{};           ///< why the pool's nodeSelector cannot be evaluated
-  std::vector<StrayNode> contested{};       ///< nodes that this pool and another one claim
-  const ConfigBook& configs;                ///< holds the target and what the nodes run, as far as they exist
-  std::string policy_trouble{};             ///< why the cluster's disruption policy cannot be read
+  std::vector<api::NodePtr> nodes;     ///< those whose pool this is
+  std::string selector_trouble{};      ///< why the pool's nodeSelector cannot be evaluated
+  std::vector<StrayNode> contested{};  ///< nodes that this pool and another one claim
+  const ConfigBook& configs;           ///< holds the target and what the nodes run, as far as they exist
+  std::string policy_trouble{};        ///< why the cluster's disruption policy cannot be read
 };
 
 PoolPlan plan_pool(const PoolInput& input, const RolloutPolicy& policy = {});

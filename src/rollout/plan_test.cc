@@ -43,13 +43,13 @@ class Fixture {
     node.state = state;
     node.healthy = ready;
     node.created = fmt::format("2026-01-01T00:00:{:02}Z", nodes.size());
-    nodes.push_back(std::make_unique<api::NodeView>(std::move(node)));
+    nodes.push_back(std::make_shared<api::NodeView>(std::move(node)));
     return *nodes.back();
   }
 
   PoolPlan plan() const {
-    std::vector<const api::NodeView*> views;
-    for (const auto& node : nodes) views.push_back(node.get());
+    std::vector<api::NodePtr> views;
+    for (const auto& node : nodes) views.push_back(node);
     return plan_pool({.pool = pool,
                       .nodes = std::move(views),
                       .selector_trouble = selector_trouble,
@@ -61,7 +61,7 @@ class Fixture {
   std::string actions() const {
     std::string text;
     for (const NodePlan& node : plan().nodes)
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", node.node.name, to_string(node.action));
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", node.node->name, to_string(node.action));
     return text;
   }
 
@@ -73,7 +73,7 @@ class Fixture {
   }
 
   kube::Object pool{api::kMachineConfigPool, {"", "worker"}};
-  std::vector<std::unique_ptr<api::NodeView>> nodes;
+  std::vector<std::shared_ptr<api::NodeView>> nodes;
   std::map<std::string, json::Value> specs;
   ConfigBook book;
   std::string selector_trouble;
@@ -131,7 +131,7 @@ TEST(RolloutPlan, NewNodesNeitherWaitNorBlock) {
   cluster.add("b", "", "", api::NodeState::kAbsent, false);
   cluster.add("c", "old", "old", api::NodeState::kDone);
   EXPECT_EQ(cluster.actions(), "a=target b=target c=target");
-  EXPECT_EQ(cluster.plan().nodes[0].consequence.disruption, DisruptionClass::kReboot);
+  EXPECT_EQ(cluster.plan().nodes[0].consequence->disruption, DisruptionClass::kReboot);
 }
 
 TEST(RolloutPlan, ANodeThatCannotFollowIsLeftAloneAndTakesNobodysTurn) {
@@ -141,7 +141,7 @@ TEST(RolloutPlan, ANodeThatCannotFollowIsLeftAloneAndTakesNobodysTurn) {
   cluster.add("b", "old", "old", api::NodeState::kDone);
   EXPECT_EQ(cluster.actions(), "a=wait b=target");
   const PoolPlan plan = cluster.plan();
-  EXPECT_EQ(plan.nodes[0].consequence.disruption, DisruptionClass::kReinstall);
+  EXPECT_EQ(plan.nodes[0].consequence->disruption, DisruptionClass::kReinstall);
   EXPECT_EQ(plan.nodes[0].waits_for,
             "a new installation, or another config: detected change to FIPS flag; refusing to modify FIPS on a running "
             "cluster");
@@ -159,11 +159,11 @@ TEST(RolloutPlan, TheClustersDisruptionPolicyDecidesTheClass) {
   cluster.set_spec("old", base);
   cluster.set_spec("new", more);
   cluster.add("a", "old", "old", api::NodeState::kDone);
-  EXPECT_EQ(cluster.plan().nodes[0].consequence.disruption, DisruptionClass::kReboot);
+  EXPECT_EQ(cluster.plan().nodes[0].consequence->disruption, DisruptionClass::kReboot);
   machineconfig::DisruptionPolicy policy = machineconfig::default_disruption_policy();
   policy.files.push_back({"/etc/motd", {{machineconfig::ActionType::kNone, ""}}});
   cluster.book.set_policy(policy);
-  EXPECT_EQ(cluster.plan().nodes[0].consequence.disruption, DisruptionClass::kNone)
+  EXPECT_EQ(cluster.plan().nodes[0].consequence->disruption, DisruptionClass::kNone)
       << "and what was found out under the old policy is forgotten";
 }
 
@@ -276,7 +276,7 @@ TEST(RolloutPlan, EveryWayAPoolCannotGetOnIsSaidInItsPlanAndItsConditions) {
         << test.name << ": " << cluster.condition("Updating");
     EXPECT_TRUE(cluster.condition("Updated").starts_with("False ")) << test.name;
     for (const NodePlan& node : plan.nodes) {
-      EXPECT_EQ(node.waits_for.empty(), node.action != NodeAction::kWait) << test.name << " " << node.node.name;
+      EXPECT_EQ(node.waits_for.empty(), node.action != NodeAction::kWait) << test.name << " " << node.node->name;
     }
   }
 }

@@ -72,9 +72,9 @@ PoolSelectors::Membership PoolSelectors::pool_of(const api::NodeView& node) cons
   return {};
 }
 
-std::vector<const api::NodeView*> PoolMembers::of(const std::string& pool) const {
+std::vector<api::NodePtr> PoolMembers::of(const std::string& pool) const {
   const auto found = by_pool.find(pool);
-  return found == by_pool.end() ? std::vector<const api::NodeView*>() : found->second;
+  return found == by_pool.end() ? std::vector<api::NodePtr>() : found->second;
 }
 
 std::vector<StrayNode> PoolMembers::contested(const std::string& pool) const {
@@ -85,16 +85,55 @@ std::vector<StrayNode> PoolMembers::contested(const std::string& pool) const {
   return found;
 }
 
-PoolMembers sort_out(const PoolSelectors& selectors, const std::vector<std::shared_ptr<const api::NodeView>>& nodes) {
-  PoolMembers members;
-  for (const auto& node : nodes) {
-    PoolSelectors::Membership membership = selectors.pool_of(*node);
-    if (membership.pool) {
-      members.by_pool[*membership.pool].push_back(node.get());
-    } else if (!node->is_windows()) {
-      members.strays.push_back({node->name, std::move(membership.contested_by)});
-    }
+namespace {
+
+void add_member(PoolMembers& members, const api::NodePtr& node, const PoolSelectors::Membership& membership) {
+  if (membership.pool) {
+    members.by_pool[*membership.pool].push_back(node);
+  } else if (!node->is_windows()) {
+    members.strays.push_back({node->name, membership.contested_by});
   }
+}
+
+std::map<std::string, json::Value> written_selectors(const std::vector<kube::ObjectPtr>& pools) {
+  std::map<std::string, json::Value> written;
+  for (const kube::ObjectPtr& pool : pools) {
+    const json::Value* selector = api::MachineConfigPoolView(pool->json()).node_selector();
+    written.emplace(pool->name(), selector == nullptr ? json::Value() : *selector);
+  }
+  return written;
+}
+
+}  // namespace
+
+PoolMembers sort_out(const PoolSelectors& selectors, const std::vector<api::NodePtr>& nodes) {
+  PoolMembers members;
+  for (const api::NodePtr& node : nodes) add_member(members, node, selectors.pool_of(*node));
+  return members;
+}
+
+PoolMembers MemberBook::sort_out(const std::vector<kube::ObjectPtr>& pools, const std::vector<api::NodePtr>& nodes) {
+  if (auto written = written_selectors(pools); written != written_) {
+    selectors_ = PoolSelectors(pools);
+    written_ = std::move(written);
+    known_.clear();
+  }
+  PoolMembers members;
+  std::vector<Known> known;
+  known.reserve(nodes.size());
+  auto before = known_.begin();
+  for (const api::NodePtr& node : nodes) {
+    const auto is_same = [&] { return before != known_.end() && before->node == node; };
+    while (!is_same() && before != known_.end() && before->node->name <= node->name) ++before;
+    if (is_same()) {
+      known.push_back(std::move(*before++));
+    } else {
+      ++nodes_matched_;
+      known.push_back({node, selectors_.pool_of(*node)});
+    }
+    add_member(members, node, known.back().membership);
+  }
+  known_ = std::move(known);
   return members;
 }
 

@@ -5,8 +5,8 @@
 // goes where the other pools say.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +30,7 @@ struct StrayNode {
 
 class PoolSelectors {
  public:
+  PoolSelectors() = default;
   explicit PoolSelectors(const std::vector<kube::ObjectPtr>& pools);
 
   struct Membership {
@@ -48,16 +49,38 @@ class PoolSelectors {
 
 /// All nodes, sorted out.
 struct PoolMembers {
-  std::map<std::string, std::vector<const api::NodeView*>> by_pool;
+  std::map<std::string, std::vector<api::NodePtr>> by_pool;
   std::vector<StrayNode> strays;
 
-  std::vector<const api::NodeView*> of(const std::string& pool) const;
+  std::vector<api::NodePtr> of(const std::string& pool) const;
   /// The strays that this pool and another claim.
   std::vector<StrayNode> contested(const std::string& pool) const;
 };
 
-/// The nodes outlive what is returned. Nodes that run Windows belong nowhere and are no strays.
-PoolMembers sort_out(const PoolSelectors& selectors, const std::vector<std::shared_ptr<const api::NodeView>>& nodes);
+/// Nodes that run Windows belong nowhere and are no strays.
+PoolMembers sort_out(const PoolSelectors& selectors, const std::vector<api::NodePtr>& nodes);
+
+/// Sorts out again and again: a node whose view is still the same is not matched anew while no selector changes.
+class MemberBook {
+ public:
+  /// Nodes in the order of their names.
+  PoolMembers sort_out(const std::vector<kube::ObjectPtr>& pools, const std::vector<api::NodePtr>& nodes);
+  const PoolSelectors& selectors() const { return selectors_; }
+
+  /// How often a node was matched with the selectors.
+  std::uint64_t nodes_matched() const { return nodes_matched_; }
+
+ private:
+  struct Known {
+    api::NodePtr node;
+    PoolSelectors::Membership membership;
+  };
+
+  std::map<std::string, json::Value> written_;  ///< the selectors as they stand in the pools
+  PoolSelectors selectors_;
+  std::vector<Known> known_;  ///< by name
+  std::uint64_t nodes_matched_ = 0;
+};
 
 /// "worker" of "rendered-worker-<32 hexadecimal digits>"; nullopt for any other name.
 std::optional<std::string_view> pool_of_rendered(std::string_view config);

@@ -13,8 +13,7 @@ kube::ObjectPtr pool(const std::string& name, std::string_view selector) {
   return object;
 }
 
-std::shared_ptr<const api::NodeView> node(const std::string& name, const std::vector<std::string>& labels,
-                                          const std::string& desired = "") {
+api::NodePtr node(const std::string& name, const std::vector<std::string>& labels, const std::string& desired = "") {
   api::NodeView view;
   view.name = name;
   for (const std::string& label : labels) view.labels[label] = "";
@@ -59,9 +58,9 @@ TEST(PoolMembers, ABrokenSelectorTakesNothingFromTheOtherPools) {
   EXPECT_EQ(selectors.trouble_of("worker"), "");
   EXPECT_TRUE(selectors.trouble_of("infra").starts_with("spec.nodeSelector cannot be evaluated: "))
       << selectors.trouble_of("infra");
-  const std::vector<std::shared_ptr<const api::NodeView>> nodes{
-      node("a", {"w"}), node("b", {"g", "w"}), node("c", {"w", "i"}, "rendered-infra-0123456789abcdef0123456789abcdef"),
-      node("d", {"m", "i"})};
+  const std::vector<api::NodePtr> nodes{node("a", {"w"}), node("b", {"g", "w"}),
+                                        node("c", {"w", "i"}, "rendered-infra-0123456789abcdef0123456789abcdef"),
+                                        node("d", {"m", "i"})};
   const auto members = sort_out(selectors, nodes);
   EXPECT_TRUE(members.strays.empty());
   EXPECT_EQ(members.of("worker").size(), 1u);
@@ -95,6 +94,37 @@ TEST(PoolMembers, TheNameOfARenderedConfigSaysWhoseItIs) {
         "rendered-0123456789abcdef0123456789abcdef", "rendered-worker-0123456789abcdef0123456789abcdeX"}) {
     EXPECT_FALSE(pool_of_rendered(other).has_value()) << other;
   }
+}
+
+TEST(PoolMembers, ABookMatchesOnlyWhatChanged) {
+  MemberBook book;
+  std::vector<api::NodePtr> nodes;
+  for (int i = 100; i < 300; ++i) nodes.push_back(node(fmt::format("n{}", i), {i % 2 == 0 ? "m" : "w"}));
+  EXPECT_EQ(book.sort_out(kPools, nodes).of("master").size(), 100u);
+  EXPECT_EQ(book.nodes_matched(), 200u);
+  EXPECT_EQ(book.sort_out(kPools, nodes).of("worker").size(), 100u);
+  EXPECT_EQ(book.nodes_matched(), 200u);
+
+  nodes[3] = node("n103", {"w", "i"});
+  nodes.erase(nodes.begin() + 10);
+  nodes.insert(nodes.begin(), node("n0", {}));
+  const PoolMembers later = book.sort_out(kPools, nodes);
+  EXPECT_EQ(book.nodes_matched(), 202u) << "one changed, one came, one left";
+  EXPECT_EQ(later.of("infra").size(), 1u);
+  EXPECT_EQ(later.of("master").size(), 99u);
+  ASSERT_EQ(later.strays.size(), 1u);
+  EXPECT_EQ(later.strays[0].name, "n0");
+
+  // Another selector, and everybody is asked again; a pool's status is nobody's business.
+  std::vector<kube::ObjectPtr> pools = kPools;
+  pools[0] = pool("master", label_selector("nobody"));
+  EXPECT_TRUE(book.sort_out(pools, nodes).of("master").empty());
+  EXPECT_EQ(book.nodes_matched(), 402u);
+  auto told = std::make_shared<kube::Object>(*pools[0]);
+  json::ensure(told->json(), {"status", "machineCount"}) = 0;
+  pools[0] = told;
+  (void)book.sort_out(pools, nodes);
+  EXPECT_EQ(book.nodes_matched(), 402u);
 }
 
 }  // namespace strake::rollout::pool_members_test

@@ -16,9 +16,9 @@ std::string degraded_nodes(const PoolPlan& plan, std::int64_t count) {
   std::string text;
   std::size_t named = 0;
   for (const NodePlan& node : plan.nodes) {
-    if (!node.node.state.is_failure() || ++named > kDegradedNodesNamed) continue;
+    if (!node.node->state.is_failure() || ++named > kDegradedNodesNamed) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("Node {} is reporting: \"{}\"", node.node.name, node.node.reason);
+    text += fmt::format("Node {} is reporting: \"{}\"", node.node->name, node.node->reason);
   }
   if (named > kDegradedNodesNamed) {
     text += fmt::format(" and {} more", count - static_cast<std::int64_t>(kDegradedNodesNamed));
@@ -60,7 +60,7 @@ Condition updating_condition(const PoolPlan& plan, const api::PoolCounts& counts
   const auto waiting =
       std::find_if(plan.nodes.begin(), plan.nodes.end(), [](const NodePlan& node) { return !node.waits_for.empty(); });
   if (waiting != plan.nodes.end()) {
-    condition.message += fmt::format("; {} waits for {}", waiting->node.name, waiting->waits_for);
+    condition.message += fmt::format("; {} waits for {}", waiting->node->name, waiting->waits_for);
   }
   if (makes_progress(plan)) {
     condition.status = ConditionStatus::kTrue;

@@ -156,12 +156,10 @@ Result<kube::Reconciled> RolloutController::reconcile(const kube::ObjectKey& poo
 }
 
 Result<PoolPlan> RolloutController::plan(const kube::Object& pool, PoolMemory& memory, const kube::Call& call) {
-  const PoolSelectors selectors(pools_.list());
-  const std::vector<NodeLedger::NodePtr> nodes = ledger_.update(nodes_.list());
-  const PoolMembers members = sort_out(selectors, nodes);
+  const PoolMembers members = members_.sort_out(pools_.list(), ledger_.update(nodes_.list()));
 
   PoolInput input{.pool = pool, .nodes = members.of(pool.name()), .configs = memory.configs};
-  input.selector_trouble = selectors.trouble_of(pool.name());
+  input.selector_trouble = members_.selectors().trouble_of(pool.name());
   input.contested = members.contested(pool.name());
   const kube::ObjectPtr settings = machine_configurations_.get({"", std::string(api::kMachineConfigurationName)});
   auto policy = machineconfig::disruption_policy_of(settings.get());
@@ -197,7 +195,7 @@ Status RolloutController::target_nodes(const kube::Object& pool, PoolPlan& plan,
   for (const NodePlan& node : plan.nodes) {
     if (node.action != NodeAction::kTarget) continue;
     if (failed = target_node(node, plan.target, call); !failed.ok()) break;
-    targeted.push_back(node.node.name);
+    targeted.push_back(node.node->name);
   }
   if (targeted.size() == 1) {
     events_.record(pool, kube::EventType::kNormal, "SetDesiredConfig",
@@ -213,15 +211,15 @@ Status RolloutController::target_nodes(const kube::Object& pool, PoolPlan& plan,
 }
 
 Status RolloutController::target_node(const NodePlan& node, const std::string& config, const kube::Call& call) {
-  const json::Value patch = options_.policy.target_patch(config, node.consequence.disruption);
-  const auto patched = api_.patch(kube::core::kNode, node.node.key(), kube::PatchType::kMerge, patch, {}, call);
+  const json::Value patch = options_.policy.target_patch(config, node.consequence->disruption);
+  const auto patched = api_.patch(kube::core::kNode, node.node->key(), kube::PatchType::kMerge, patch, {}, call);
   if (patched.ok()) {
     if (options_.policy.counts_unseen_writes) ledger_.wrote(*patched);
     return {};
   }
   if (patched.error().code() == Code::kNotFound) return {};  // it left in this moment
-  if (effect_is_unknown(patched.error().code()) && options_.policy.counts_unseen_writes) ledger_.doubt(node.node.name);
-  return Error(patched.error()).context(fmt::format("targeting node {}", node.node.name));
+  if (effect_is_unknown(patched.error().code()) && options_.policy.counts_unseen_writes) ledger_.doubt(node.node->name);
+  return Error(patched.error()).context(fmt::format("targeting node {}", node.node->name));
 }
 
 Status RolloutController::write_status(const PoolPlan& plan, const kube::Object& pool, const kube::Call& call) {

@@ -6,6 +6,7 @@
 // heartbeat, wakes nobody.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -33,6 +34,12 @@ struct PoolReport {
 };
 PoolReport report_of(const PoolPlan& plan);
 
+/// What deciding has cost so far, counted: it must grow with what changes, and not with how many nodes there are.
+struct RolloutWork {
+  std::uint64_t views_read = 0;     ///< Nodes read into views
+  std::uint64_t nodes_matched = 0;  ///< Nodes matched with the selectors of the pools
+};
+
 struct RolloutOptions {
   kube::Hooks hooks{};
   /// Told when a pool's report differs from the last. Called by the worker; must not wait.
@@ -48,6 +55,8 @@ class RolloutController {
   void stop();
   /// Pools whose last plan could not be carried out, and why.
   std::map<kube::ObjectKey, Error> errors() const { return controller_.errors(); }
+  /// Once it has stopped.
+  RolloutWork work() const { return {ledger_.views_read(), members_.nodes_matched()}; }
 
  private:
   /// What is remembered of a pool from one plan to the next.
@@ -75,7 +84,8 @@ class RolloutController {
   kube::Informer configs_;
   kube::Informer machine_configurations_;
   kube::EventRecorder events_;
-  NodeLedger ledger_;                         ///< this and the next are the worker's own
+  NodeLedger ledger_;  ///< this and the next two are the worker's own
+  MemberBook members_;
   std::map<std::string, PoolMemory> memory_;  ///< by pool
   kube::Controller controller_;
 };

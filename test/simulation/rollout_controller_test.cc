@@ -92,6 +92,7 @@ metadata:
       (void)simulation().sleep(24h * 365, stop);
       rollout.stop();
       render.stop();
+      work = rollout.work();
       counting = nullptr;
     });
   }
@@ -137,6 +138,7 @@ metadata:
   std::map<std::string, PoolReport> reports;
   std::vector<machineconfig::RenderReport> renders;
   std::uint64_t reconciles = 0;
+  rollout::RolloutWork work;  ///< of the last life of the controllers
 };
 
 TEST(RolloutController, ABrokenSelectorDegradesItsPoolAndTheOthersGoOn) {
@@ -317,10 +319,34 @@ TEST(RolloutController, WhatARolloutCostsGrowsWithItsNodesAndNoFaster) {
     const std::uint64_t reads =
         stage.counting->count("get", kube::core::kNode) + stage.counting->count("list", kube::core::kNode);
     EXPECT_LE(reads, 2u) << "nodes come from the cache";
-    return stage.reconciles;
+    // A change that goes through the nodes one by one.
+    stage.put_file_config("50-worker", "worker", "/etc/w", "2");
+    EXPECT_TRUE(stage.run_until([&] { return stage.target("worker") != target; }));
+    const std::string next = stage.target("worker");
+    const auto under_way = [&]() -> std::string {
+      for (const kube::Object& node : stage.list(kube::core::kNode)) {
+        const api::NodeView view = api::node_view(node);
+        if (view.desired_config == next && view.current_config != next) return view.name;
+      }
+      return "";
+    };
+    for (int i = 0; i < nodes; ++i) {
+      EXPECT_TRUE(stage.run_until([&] { return !under_way().empty(); })) << i;
+      stage.node_reaches(under_way(), next);
+    }
+    EXPECT_TRUE(stage.run_until([&] { return stage.condition("worker", "Updated").starts_with("True"); }));
+    stage.stop_controller();
+    return std::pair(stage.reconciles, stage.work);
   };
-  const std::uint64_t few = cost_of(8), many = cost_of(32);
-  EXPECT_LE(many, 8 * few) << "four times the nodes; " << few << " reconciles before";
+  const auto [few_reconciles, few] = cost_of(8);
+  const auto [many_reconciles, many] = cost_of(32);
+  EXPECT_LE(many_reconciles, 8 * few_reconciles) << "four times the nodes; " << few_reconciles << " reconciles before";
+  // Each node is targeted and reports, twice; that its neighbours do costs it nothing.
+  EXPECT_LE(few.views_read, 10u * 8);
+  EXPECT_LE(many.views_read, 10u * 32);
+  EXPECT_LE(few.nodes_matched, 10u * 8);
+  EXPECT_LE(many.nodes_matched, 10u * 32);
+  EXPECT_GE(many.views_read, 32u);
 }
 
 TEST(RolloutController, FailingAllTheTimeItWritesAHandfulOfTimesAMinute) {

@@ -151,6 +151,9 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
     STRAKE_TRY(query.at, wanted_revision(options, store_->revision()));
   }
 
+  // Every agent lists and watches its own Node: looking through all of them each time would cost their square.
+  if (options.continue_token.empty() && (!at.kind->namespaced || !ns.empty())) query.only = selection.name();
+
   const std::string api_version = at.kind->api_version(*at.version);
   ListAnswer answer;
   // A selector may take many pages of rows to fill one page of answers; all of them show the same revision.

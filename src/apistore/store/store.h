@@ -85,6 +85,8 @@ struct ListQuery {
   std::optional<std::pair<std::string, std::string>> after;  ///< continue behind this (namespace, name)
   std::size_t limit = 0;                                     ///< 0 = all
   std::optional<Revision> at;                                ///< as of this revision; default: now
+  /// Only the object of this name in `ns`, where "" is no namespace and not all of them: no other row is looked at.
+  std::optional<std::string> only{};
 };
 
 struct ListResult {

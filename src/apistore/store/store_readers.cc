@@ -21,6 +21,9 @@ constexpr const char* kListNamespace =
     "SELECT ns, name, uid, rv, json FROM objects WHERE resource=?1 AND ns=?2 AND name>?3 AND rv<=?4 ORDER BY name "
     "LIMIT ?5";
 
+constexpr const char* kListOne =
+    "SELECT ns, name, uid, rv, json FROM objects WHERE resource=?1 AND ns=?2 AND name=?3 AND rv<=?4 LIMIT ?5";
+
 /// Keys of this resource that were first changed after the revision, with the revision of that first change.
 Result<std::map<std::pair<std::string, std::string>, Revision>> changed_after(sqlite::Connection& connection,
                                                                               const ListQuery& query, Revision at) {
@@ -35,6 +38,7 @@ Result<std::map<std::pair<std::string, std::string>, Revision>> changed_after(sq
     if (!row) return changed;
     std::pair<std::string, std::string> key(select->text(0), select->text(1));
     if (query.after && key <= *query.after) continue;
+    if (query.only && key != std::pair(query.ns, *query.only)) continue;
     changed.emplace(std::move(key), select->integer(2));
   }
 }
@@ -136,11 +140,13 @@ Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& qu
   }
 
   const std::size_t limit = query.limit == 0 ? std::numeric_limits<std::int64_t>::max() : query.limit;
-  STRAKE_TRY(sqlite::Statement* const select, connection.statement(query.ns.empty() ? kListAll : kListNamespace));
+  const char* const sql = query.only ? kListOne : (query.ns.empty() ? kListAll : kListNamespace);
+  STRAKE_TRY(sqlite::Statement* const select, connection.statement(sql));
   const std::string after_ns = query.after ? query.after->first : "";
   const std::string after_name = query.after ? query.after->second : "";
-  select->bind(1, std::string_view(query.resource)).bind(2, std::string_view(query.ns.empty() ? after_ns : query.ns));
-  select->bind(3, std::string_view(after_name)).bind(4, result.revision);
+  const bool from_ns = query.ns.empty() && !query.only;
+  select->bind(1, std::string_view(query.resource)).bind(2, std::string_view(from_ns ? after_ns : query.ns));
+  select->bind(3, std::string_view(query.only ? *query.only : after_name)).bind(4, result.revision);
   // One more than asked for: it tells whether there is more.
   select->bind(5, query.limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit) + 1);
 

@@ -127,6 +127,30 @@ TEST_P(StoreTest, ListsPageByPageInKeyOrder) {
   EXPECT_FALSE(page->more) << "a full last page is the last page";
 }
 
+TEST_P(StoreTest, AListOfOneNameHoldsThatObjectAsItWas) {
+  auto store = open_store(runtime_, options());
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(put(*store, {"nodes", "", name}, "1").ok());
+  ASSERT_TRUE(put(*store, {"pods", "x", "b"}, "1").ok());
+  ASSERT_TRUE(put(*store, {"pods", "y", "b"}, "1").ok());
+  ListQuery query{.resource = "nodes", .ns = "", .after = {}, .limit = 0, .at = {}, .only = "b"};
+  EXPECT_EQ(names(*store->list(query)), (std::vector<std::string>{"b"}));
+  const Revision moment = store->revision();
+  ASSERT_TRUE(put(*store, {"nodes", "", "b"}, "2").ok());
+  ASSERT_TRUE(put(*store, {"nodes", "", "c"}, "2").ok());
+  const auto now = store->list(query);
+  ASSERT_EQ(now->rows.size(), 1u);
+  EXPECT_EQ(now->rows[0].text, text_of("2").with(now->rows[0].revision));
+  query.at = moment;
+  const auto then = store->list(query);
+  ASSERT_EQ(names(*then), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(then->rows[0].text, text_of("1").with(then->rows[0].revision));
+  query = {.resource = "nodes", .ns = "", .after = {}, .limit = 1, .at = {}, .only = "nobody"};
+  EXPECT_TRUE(store->list(query)->rows.empty());
+  query = {.resource = "pods", .ns = "y", .after = {}, .limit = 1, .at = {}, .only = "b"};
+  EXPECT_EQ(names(*store->list(query)), (std::vector<std::string>{"y/b"}));
+  EXPECT_FALSE(store->list(query)->more);
+}
+
 TEST_P(StoreTest, AListAtARevisionIsTheStateAtThatRevision) {
   auto store = open_store(runtime_, options());
   using State = std::map<std::string, std::string>;

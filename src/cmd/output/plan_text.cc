@@ -32,16 +32,16 @@ std::string where_it_is(const rollout::PoolPlan& plan) {
 std::string node_text(const rollout::PoolPlan& plan, const rollout::NodePlan& node) {
   switch (node.action) {
     case rollout::NodeAction::kCurrent: return where_it_is(plan);
-    case rollout::NodeAction::kFailing: return "failing: " + node.node.reason;
+    case rollout::NodeAction::kFailing: return "failing: " + node.node->reason;
     case rollout::NodeAction::kUpdating:
     case rollout::NodeAction::kTarget:
     case rollout::NodeAction::kWait: break;
   }
-  if (node.consequence.reasons.empty() && !node.waits_for.empty()) return "what it will cost is not known yet";
-  std::string text = fmt::format("{}: {}", machineconfig::to_string(node.consequence.disruption),
-                                 joined_reasons(node.consequence.reasons));
+  if (node.consequence->reasons.empty() && !node.waits_for.empty()) return "what it will cost is not known yet";
+  std::string text = fmt::format("{}: {}", machineconfig::to_string(node.consequence->disruption),
+                                 joined_reasons(node.consequence->reasons));
   std::vector<std::string> actions;
-  for (const machineconfig::PolicyAction& action : node.consequence.actions) actions.push_back(action.to_string());
+  for (const machineconfig::PolicyAction& action : node.consequence->actions) actions.push_back(action.to_string());
   if (!actions.empty()) text += fmt::format("; then {}", fmt::join(actions, ", "));
   return text;
 }
@@ -58,16 +58,16 @@ std::string pool_line(const rollout::PoolPlan& plan) {
 
 json::Value node_json(const rollout::NodePlan& node) {
   json::Array reasons;
-  for (const std::string& reason : node.consequence.reasons) reasons.emplace_back(reason);
+  for (const std::string& reason : node.consequence->reasons) reasons.emplace_back(reason);
   json::Array actions;
-  for (const machineconfig::PolicyAction& action : node.consequence.actions) actions.emplace_back(action.to_string());
-  json::Object item{{"name", node.node.name},
+  for (const machineconfig::PolicyAction& action : node.consequence->actions) actions.emplace_back(action.to_string());
+  json::Object item{{"name", node.node->name},
                     {"action", to_string(node.action)},
-                    {"class", machineconfig::to_string(node.consequence.disruption)},
+                    {"class", machineconfig::to_string(node.consequence->disruption)},
                     {"reasons", std::move(reasons)},
                     {"actions", std::move(actions)},
-                    {"currentConfig", node.node.current_config},
-                    {"state", node.node.state.text()}};
+                    {"currentConfig", node.node->current_config},
+                    {"state", node.node->state.text()}};
   if (!node.waits_for.empty()) item["waitsFor"] = node.waits_for;
   return item;
 }
@@ -83,7 +83,7 @@ std::string render_plan(const rollout::ClusterPlan& plan) {
       text += fmt::format("  {}: {}\n", to_string(trouble.kind), trouble.message);
     }
     for (const rollout::NodePlan& node : pool.nodes) {
-      text += fmt::format("  {:<12} {:<9} {}\n", node.node.name, to_string(node.action), node_text(pool, node));
+      text += fmt::format("  {:<12} {:<9} {}\n", node.node->name, to_string(node.action), node_text(pool, node));
       if (!node.waits_for.empty()) text += fmt::format("  {:<12} {:<9} waits for {}\n", "", "", node.waits_for);
     }
   }
