@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   }
   check_unused_edges(sources, edges, findings);
   check_folders(sources, findings);
+  check_own_kinds(sources, findings);
   check_behaviours(behaviours, sources, findings);
   check_metrics(metrics, sources, findings);
   return report(findings, sources.size(), "files");

@@ -327,6 +327,76 @@ void check_logging(const SourceFile& file, std::vector<Finding>& findings) {
   }
 }
 
+namespace {
+
+constexpr std::string_view kKindSections[] = {"spec", "status"};
+
+/// "spec.paused" of every path in a FieldTable of src/api: the first two steps are enough to know it by.
+std::set<std::string> own_fields(const std::vector<SourceFile>& sources) {
+  std::set<std::string> fields;
+  for (const SourceFile& file : sources) {
+    if (module_of(file.path) != "api" || !file.path.ends_with(".h")) continue;
+    for (std::string_view line : split_lines(file.text)) {
+      while (true) {
+        const std::size_t open = line.find('"');
+        if (open == std::string_view::npos) break;
+        line.remove_prefix(open + 1);
+        const std::string_view text = line.substr(0, line.find('"'));
+        line.remove_prefix(std::min(line.size(), text.size() + 1));
+        const std::size_t dot = text.find('.');
+        if (dot == std::string_view::npos) continue;
+        if (std::find(std::begin(kKindSections), std::end(kKindSections), text.substr(0, dot)) ==
+            std::end(kKindSections))
+          continue;
+        fields.emplace(text.substr(0, text.find_first_of(".[", dot + 1)));
+      }
+    }
+  }
+  return fields;
+}
+
+/// The step after `section` where a line spells both: {"spec", "paused"} or {"spec", json::Object{{"paused", ...
+std::string_view step_after(std::string_view line, std::string_view section) {
+  const std::string quoted = fmt::format("\"{}\", ", section);
+  const std::size_t at = line.find(quoted);
+  if (at == std::string_view::npos) return "";
+  line.remove_prefix(at + quoted.size());
+  constexpr std::string_view kNested = "json::Object{{";
+  if (line.starts_with(kNested)) line.remove_prefix(kNested.size());
+  if (!line.starts_with('"')) return "";
+  line.remove_prefix(1);
+  return line.substr(0, line.find('"'));
+}
+
+/// The servers of all kinds know none of them by name.
+bool may_spell_fields(const std::string& module) {
+  return module.empty() || module == "api" || module == "apistore" || module == "kube";
+}
+
+}  // namespace
+
+void check_own_kinds(const std::vector<SourceFile>& sources, std::vector<Finding>& findings) {
+  const std::set<std::string> fields = own_fields(sources);
+  constexpr std::string_view kMark = "\"machineconfiguration.openshift.io/";
+  for (const SourceFile& file : sources) {
+    const bool is_test = file.path.ends_with("_test.cc") || file.path.find("/testing/") != std::string::npos;
+    if (is_test || may_spell_fields(module_of(file.path))) continue;
+    std::size_t number = 0;
+    for (const std::string_view line : split_lines(file.text)) {
+      ++number;
+      if (trim(line).starts_with("//")) continue;
+      for (const std::string_view section : kKindSections) {
+        const std::string field = fmt::format("{}.{}", section, step_after(line, section));
+        if (!fields.contains(field)) continue;
+        findings.push_back({file.path, number, fmt::format("{} is a field of ours: use its view in src/api", field)});
+      }
+      const std::size_t mark = line.find(kMark);
+      if (mark == std::string_view::npos || line.substr(mark + kMark.size()).starts_with("v1\"")) continue;
+      findings.push_back({file.path, number, "a mark on our objects: use api/node_annotations.h"});
+    }
+  }
+}
+
 void check_printing(const SourceFile& file, std::vector<Finding>& findings) {
   const bool is_verb_code = file.path.starts_with("src/cmd/") && !file.path.starts_with("src/cmd/output/");
   if (!is_verb_code || file.path == "src/cmd/main.cc" || file.path.ends_with("_test.cc")) return;

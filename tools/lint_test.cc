@@ -52,6 +52,29 @@ TEST(Lint, AnIncludeAgainstTheLawIsAFinding) {
   EXPECT_EQ(findings_of("src/codec/a.cc", "#include \"support/temp_dir.h\"\n", check).size(), 1u);
 }
 
+TEST(Lint, AFieldOfOurKindsIsSpelledInTheApiAlone) {
+  const SourceFile table{"src/api/pool.h",
+                         "inline constexpr FieldTable kFields{\"pools.example\", \"spec.paused\",\n"
+                         "    \"status.conditions[].type\"};\n"};
+  const auto findings_in = [&](const std::string& path, const std::string& text) {
+    std::vector<Finding> findings;
+    check_own_kinds({table, {path, text}}, findings);
+    std::vector<std::string> texts;
+    for (const Finding& finding : findings) texts.push_back(finding.to_string());
+    return texts;
+  };
+  EXPECT_EQ(findings_in("src/agent/a.cc", "\n  json::find(pool, {\"spec\", \"paused\"});\n"),
+            std::vector<std::string>{"src/agent/a.cc:2: spec.paused is a field of ours: use its view in src/api"});
+  EXPECT_EQ(findings_in("src/agent/a.cc", "{\"spec\", json::Object{{\"paused\", true}}}").size(), 1u);
+  EXPECT_EQ(findings_in("src/agent/a.cc", "{\"status\", \"conditions\"}").size(), 1u);
+  EXPECT_EQ(findings_in("src/agent/a.cc", "set(\"machineconfiguration.openshift.io/state\");").size(), 1u);
+  EXPECT_TRUE(findings_in("src/agent/a.cc", "kind(\"machineconfiguration.openshift.io/v1\");").empty());
+  EXPECT_TRUE(findings_in("src/agent/a.cc", "json::find(stream, {\"spec\", \"tags\"});").empty());
+  for (const char* path : {"src/api/a.cc", "src/kube/a.cc", "src/agent/a_test.cc", "test/simulation/a.cc"}) {
+    EXPECT_TRUE(findings_in(path, "json::find(pool, {\"spec\", \"paused\"});").empty()) << path;
+  }
+}
+
 TEST(Lint, AnEdgeNobodyTakesIsAFinding) {
   std::vector<SourceFile> sources{{"src/codec/a.cc", "#include \"base/result.h\"\n"},
                                   {"src/net/a.cc", "#include \"base/result.h\"\n"}};

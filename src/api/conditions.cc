@@ -51,6 +51,8 @@ json::Value conditions_status(const json::Value& object) {
   return json::Object{{"conditions", list == nullptr ? json::Value(json::Array{}) : *list}};
 }
 
+json::Value conditions_patch(const json::Value& object) { return json::Object{{"status", conditions_status(object)}}; }
+
 std::optional<Condition> find_condition(const json::Value& object, std::string_view type) {
   const json::Value* list = json::find(object, {"status", "conditions"});
   if (list == nullptr || !list->is_array()) return std::nullopt;

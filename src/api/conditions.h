@@ -27,6 +27,8 @@ struct Condition {
 const json::Value* status_of(const json::Value& object);
 /// {conditions: [...]}: what a patch of the status needs to write the conditions of `object` and nothing else.
 json::Value conditions_status(const json::Value& object);
+/// The same as a merge patch of the object: {status: {conditions: [...]}}.
+json::Value conditions_patch(const json::Value& object);
 
 /// A status other than True and False reads as kUnknown.
 std::optional<Condition> find_condition(const json::Value& object, std::string_view type);

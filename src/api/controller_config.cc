@@ -16,12 +16,6 @@ void ControllerConfigEdit::set_base_os_images(std::string_view os_image, std::st
   set_text(object_, kControllerConfigFields["spec.baseOSExtensionsContainerImage"], extensions_image);
 }
 
-void ControllerConfigEdit::set_images(const std::map<std::string, std::string>& images) {
-  json::Object members;
-  for (const auto& [name, image] : images) members[name] = image;
-  set_field(object_, kControllerConfigFields["spec.images"], std::move(members));
-}
-
 void ControllerConfigEdit::set_observed_generation(std::int64_t generation) {
   set_field(object_, kControllerConfigFields["status.observedGeneration"], generation);
 }

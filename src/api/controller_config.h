@@ -75,7 +75,6 @@ class ControllerConfigEdit : public ControllerConfigView {
 
   void set_release_image(std::string_view image);
   void set_base_os_images(std::string_view os_image, std::string_view extensions_image);
-  void set_images(const std::map<std::string, std::string>& images);
   void set_observed_generation(std::int64_t generation);
 
  private:

@@ -102,20 +102,4 @@ void set_text(json::Value& object, Field field, std::string_view text) {
   set_field(object, field, json::Value(json::String(text)));
 }
 
-bool remove_field(json::Value& object, Field field) {
-  const std::size_t last_dot = field.path().rfind('.');
-  const bool nested = last_dot != std::string_view::npos;
-  const json::Value* parent = nested ? find_path(object, field.path().substr(0, last_dot)) : &object;
-  if (parent == nullptr || !parent->is_object()) return false;
-  const std::string_view name = nested ? field.path().substr(last_dot + 1) : field.path();
-  return const_cast<json::Value*>(parent)->get_object().erase(name) > 0;
-}
-
-json::Value to_json_list(std::span<const std::string> texts) {
-  json::Array list;
-  list.reserve(texts.size());
-  for (const std::string& text : texts) list.emplace_back(text);
-  return list;
-}
-
 }  // namespace strake::api

@@ -78,9 +78,5 @@ std::string item_text_at(const json::Value& item, Field field);
 
 void set_field(json::Value& object, Field field, json::Value value);
 void set_text(json::Value& object, Field field, std::string_view text);
-/// True when there was something to remove. Emptied parents stay.
-bool remove_field(json::Value& object, Field field);
-
-json::Value to_json_list(std::span<const std::string> texts);
 
 }  // namespace strake::api

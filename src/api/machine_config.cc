@@ -10,30 +10,29 @@ std::string MachineConfigView::ignition_version() const {
   return json::find_string(*ignition, {"ignition", "version"}).value_or("");
 }
 
-void MachineConfigEdit::set_os_image_url(std::string_view url) {
-  set_text(object_, kMachineConfigFields["spec.osImageURL"], url);
-}
-
-void MachineConfigEdit::set_extensions_image(std::string_view image) {
-  set_text(object_, kMachineConfigFields["spec.baseOSExtensionsContainerImage"], image);
-}
-
 void MachineConfigEdit::set_config(json::Value ignition) {
   set_field(object_, kMachineConfigFields["spec.config"], std::move(ignition));
 }
 
 void MachineConfigEdit::set_kernel_arguments(std::span<const std::string> arguments) {
-  set_field(object_, kMachineConfigFields["spec.kernelArguments"], to_json_list(arguments));
+  json::Array list;
+  for (const std::string& argument : arguments) list.emplace_back(argument);
+  set_field(object_, kMachineConfigFields["spec.kernelArguments"], std::move(list));
 }
 
-void MachineConfigEdit::set_extensions(std::span<const std::string> names) {
-  set_field(object_, kMachineConfigFields["spec.extensions"], to_json_list(names));
-}
-
-void MachineConfigEdit::set_fips(bool fips) { set_field(object_, kMachineConfigFields["spec.fips"], fips); }
-
-void MachineConfigEdit::set_kernel_type(std::string_view type) {
-  set_text(object_, kMachineConfigFields["spec.kernelType"], type);
+void MachineConfigEdit::set_whole_spec(const json::Value& spec) {
+  const json::Value whole = json::Object{{"spec", spec}};
+  const auto copy = [&](Field field) {
+    const json::Value* value = find_field(whole, field);
+    set_field(object_, field, value == nullptr ? json::Value() : *value);
+  };
+  copy(kMachineConfigFields["spec.config"]);
+  copy(kMachineConfigFields["spec.kernelArguments"]);
+  copy(kMachineConfigFields["spec.extensions"]);
+  copy(kMachineConfigFields["spec.fips"]);
+  copy(kMachineConfigFields["spec.kernelType"]);
+  copy(kMachineConfigFields["spec.osImageURL"]);
+  copy(kMachineConfigFields["spec.baseOSExtensionsContainerImage"]);
 }
 
 }  // namespace strake::api

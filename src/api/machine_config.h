@@ -59,13 +59,10 @@ class MachineConfigEdit : public MachineConfigView {
  public:
   explicit MachineConfigEdit(json::Value& object) : MachineConfigView(object), object_(object) {}
 
-  void set_os_image_url(std::string_view url);
-  void set_extensions_image(std::string_view image);
   void set_config(json::Value ignition);
   void set_kernel_arguments(std::span<const std::string> arguments);
-  void set_extensions(std::span<const std::string> names);
-  void set_fips(bool fips);
-  void set_kernel_type(std::string_view type);
+  /// Every field as `spec` has it, and null where it has none: as a merge patch it leaves nothing of another spec.
+  void set_whole_spec(const json::Value& spec);
 
  private:
   json::Value& object_;

@@ -43,6 +43,10 @@ void MachineConfigPoolEdit::set_machine_config_selector(json::Value selector) {
   set_field(object_, kMachineConfigPoolFields["spec.machineConfigSelector"], std::move(selector));
 }
 
+void MachineConfigPoolEdit::set_node_selector(json::Value selector) {
+  set_field(object_, kMachineConfigPoolFields["spec.nodeSelector"], std::move(selector));
+}
+
 void MachineConfigPoolEdit::set_paused(bool paused) {
   set_field(object_, kMachineConfigPoolFields["spec.paused"], paused);
 }
@@ -62,14 +66,6 @@ void MachineConfigPoolEdit::mark_target_reached() {
   const json::Value* target = find_field(object_, kMachineConfigPoolFields["spec.configuration"]);
   if (target == nullptr) return;
   set_field(object_, kMachineConfigPoolFields["status.configuration"], json::Value(*target));
-}
-
-void MachineConfigPoolEdit::set_reached_os_image_stream(std::string_view stream) {
-  if (stream.empty()) {
-    remove_field(object_, kMachineConfigPoolFields["status.osImageStream"]);
-    return;
-  }
-  set_text(object_, kMachineConfigPoolFields["status.osImageStream.name"], stream);
 }
 
 void MachineConfigPoolEdit::set_observed_generation(std::int64_t generation) {

@@ -35,8 +35,6 @@ inline constexpr FieldTable kMachineConfigPoolFields{
     "status.readyMachineCount",
     "status.unavailableMachineCount",
     "status.degradedMachineCount",
-    "status.osImageStream",
-    "status.osImageStream.name",
     "status.conditions[].type",
     "status.conditions[].status",
     "status.conditions[].reason",
@@ -100,9 +98,6 @@ class MachineConfigPoolView {
   std::vector<std::string> reached_sources() const;
 
   std::string os_image_stream() const { return text_at(object_, kMachineConfigPoolFields["spec.osImageStream.name"]); }
-  std::string reached_os_image_stream() const {
-    return text_at(object_, kMachineConfigPoolFields["status.osImageStream.name"]);
-  }
   std::int64_t observed_generation() const {
     return int_at(object_, kMachineConfigPoolFields["status.observedGeneration"]);
   }
@@ -118,12 +113,11 @@ class MachineConfigPoolEdit : public MachineConfigPoolView {
   explicit MachineConfigPoolEdit(json::Value& object) : MachineConfigPoolView(object), object_(object) {}
 
   void set_machine_config_selector(json::Value selector);
+  void set_node_selector(json::Value selector);
   void set_paused(bool paused);
   void set_target(std::string_view rendered, std::span<const std::string> sources);
   /// status.configuration becomes spec.configuration: every node has reached the target.
   void mark_target_reached();
-  /// "" removes it.
-  void set_reached_os_image_stream(std::string_view stream);
   void set_observed_generation(std::int64_t generation);
   void set_counts(const PoolCounts& counts);
 

@@ -55,27 +55,4 @@ Result<Managers> MachineConfigurationView::effective_managers() const {
   return managers_at(object_, kMachineConfigurationFields["status.managedBootImagesStatus.machineManagers"]);
 }
 
-void MachineConfigurationEdit::set_effective_managers(const std::vector<MachineManager>& managers) {
-  json::Array list;
-  list.reserve(managers.size());
-  for (const MachineManager& manager : managers) {
-    json::Object selection{{"mode", to_string(manager.mode)}};
-    if (manager.mode == SelectionMode::kPartial) {
-      selection["partial"] = json::Object{{"machineResourceSelector", manager.selector}};
-    }
-    list.push_back(json::Object{
-        {"resource", manager.resource}, {"apiGroup", manager.api_group}, {"selection", std::move(selection)}});
-  }
-  set_field(object_, kMachineConfigurationFields["status.managedBootImagesStatus.machineManagers"], std::move(list));
-}
-
-void MachineConfigurationEdit::set_effective_disruption_policy(json::Value policy) {
-  set_field(object_, kMachineConfigurationFields["status.nodeDisruptionPolicyStatus.clusterPolicies"],
-            std::move(policy));
-}
-
-void MachineConfigurationEdit::set_observed_generation(std::int64_t generation) {
-  set_field(object_, kMachineConfigurationFields["status.observedGeneration"], generation);
-}
-
 }  // namespace strake::api

@@ -88,18 +88,4 @@ class MachineConfigurationView {
   const json::Value& object_;
 };
 
-/// Writes in place; everything else of the object stays as it is. Conditions: set_condition(...,
-/// ConditionPlace::kSame).
-class MachineConfigurationEdit : public MachineConfigurationView {
- public:
-  explicit MachineConfigurationEdit(json::Value& object) : MachineConfigurationView(object), object_(object) {}
-
-  void set_effective_managers(const std::vector<MachineManager>& managers);
-  void set_effective_disruption_policy(json::Value policy);
-  void set_observed_generation(std::int64_t generation);
-
- private:
-  json::Value& object_;
-};
-
 }  // namespace strake::api

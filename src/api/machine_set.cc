@@ -15,7 +15,8 @@ Field provider_spec_field(const MachineSetView& set) {
 }  // namespace
 
 bool MachineSetView::is_control_plane() const {
-  return json::find_string(object_, {"kind"}) == kControlPlaneMachineSet.kind;
+  return find_field(object_, kControlPlaneMachineSetFields["spec.template.machines_v1beta1_machine_openshift_io"]) !=
+         nullptr;
 }
 
 const json::Value* MachineSetView::provider_spec() const { return find_field(object_, provider_spec_field(*this)); }
@@ -31,6 +32,24 @@ bool MachineSetView::owned_by_machine_api() const {
          machine_api(text_at(object_, kMachineSetFields["status.authoritativeAPI"]));
 }
 
-json::Value* MachineSetEdit::provider_spec() { return find_field(object_, provider_spec_field(*this)); }
+std::vector<std::string> MachineSetView::machine_labels(std::string_view name) const {
+  std::vector<std::string> values;
+  const json::Value* machine = find_field(
+      object_, is_control_plane() ? kControlPlaneMachineSetFields["spec.template.machines_v1beta1_machine_openshift_io"]
+                                  : kMachineSetFields["spec.template"]);
+  if (machine == nullptr) return values;
+  // Metadata is the server's own: no schema declares its members.
+  for (const auto& value : {json::find_string(*machine, {"metadata", "labels", name}),
+                            json::find_string(*machine, {"spec", "metadata", "labels", name})}) {
+    if (value) values.push_back(*value);
+  }
+  return values;
+}
+
+json::Value MachineSetView::provider_spec_patch(json::Value change) const {
+  json::Value patch = json::Object{};
+  set_field(patch, provider_spec_field(*this), std::move(change));
+  return patch;
+}
 
 }  // namespace strake::api

@@ -4,24 +4,25 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/field.h"
 
 namespace strake::api {
 
 inline constexpr FieldTable kMachineSetFields{
-    "machinesets.machine.openshift.io",
-    "spec.authoritativeAPI",
-    "spec.template.spec.providerSpec.value",
-    "status.authoritativeAPI",
+    "machinesets.machine.openshift.io",      "spec.authoritativeAPI",   "spec.template",
+    "spec.template.spec.providerSpec.value", "status.authoritativeAPI",
 };
 
 inline constexpr FieldTable kControlPlaneMachineSetFields{
     "controlplanemachinesets.machine.openshift.io",
+    "spec.template.machines_v1beta1_machine_openshift_io",
     "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value",
 };
 
-/// Reads an object of either kind; its `kind` member says which. The object outlives the view.
+/// Reads an object of either kind; the shape of its template says which, because items of a typed list may come
+/// without `kind`. The object outlives the view.
 class MachineSetView {
  public:
   explicit MachineSetView(const json::Value& object) : object_(object) {}
@@ -34,22 +35,15 @@ class MachineSetView {
   std::string provider_kind() const;
   /// False when the Cluster API owns the set, or takes it over right now: then it must not be written.
   bool owned_by_machine_api() const;
+  std::string wished_authority() const { return text_at(object_, kMachineSetFields["spec.authoritativeAPI"]); }
+  std::string present_authority() const { return text_at(object_, kMachineSetFields["status.authoritativeAPI"]); }
+  /// What a label says on the Machines and on the Nodes the set makes, as far as it is there.
+  std::vector<std::string> machine_labels(std::string_view name) const;
+  /// A merge patch of the set that makes one change to the platform's part.
+  json::Value provider_spec_patch(json::Value change) const;
 
  private:
   const json::Value& object_;
-};
-
-/// Gives access to the platform's part for editing in place.
-class MachineSetEdit : public MachineSetView {
- public:
-  explicit MachineSetEdit(json::Value& object) : MachineSetView(object), object_(object) {}
-
-  using MachineSetView::provider_spec;
-  /// nullptr when absent: a machine set without one is not ours to complete.
-  json::Value* provider_spec();
-
- private:
-  json::Value& object_;
 };
 
 }  // namespace strake::api

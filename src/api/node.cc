@@ -133,6 +133,21 @@ kube::Object slim_node(const kube::Object& node) {
   return kube::Object(json::Value(std::move(slim)));
 }
 
+json::Value node_status_patch(const NodeReport& report) {
+  const json::Value condition = json::Object{{"type", "Ready"},
+                                             {"status", report.ready ? "True" : "False"},
+                                             {"reason", report.reason},
+                                             {"message", report.message},
+                                             {"lastHeartbeatTime", report.now},
+                                             {"lastTransitionTime", report.ready_since}};
+  const json::Value info = json::Object{{"bootID", report.boot_id},
+                                        {"osImage", report.os_image},
+                                        {"kubeletVersion", report.kubelet_version},
+                                        {"operatingSystem", "linux"},
+                                        {"architecture", "amd64"}};
+  return json::Object{{"status", json::Object{{"conditions", json::Array{condition}}, {"nodeInfo", info}}}};
+}
+
 NodePatch& NodePatch::set(std::string_view annotation, std::string_view value) {
   annotations_[annotation] = value;
   return *this;

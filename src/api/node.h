@@ -86,6 +86,20 @@ using NodePtr = std::shared_ptr<const NodeView>;
 /// views a small part of that.
 kube::Object slim_node(const kube::Object& node);
 
+/// What a kubelet, or who stands in for it, reports of its machine.
+struct NodeReport {
+  bool ready = false;
+  std::string reason;
+  std::string message;
+  std::string now;          ///< RFC 3339
+  std::string ready_since;  ///< since when it is ready, or not
+  std::string boot_id;
+  std::string os_image;
+  std::string kubelet_version;
+};
+/// As a strategic merge patch of the status: other conditions stay as they are.
+json::Value node_status_patch(const NodeReport& report);
+
 /// A merge patch of a Node that carries only annotations of ours, so that what others write is never touched.
 class NodePatch {
  public:

@@ -25,6 +25,11 @@ Result<OsStream> OsImageStreamView::resolve(std::string_view pool_choice, std::s
                known.empty() ? "none" : known);
 }
 
+void OsImageStreamEdit::ensure_spec() {
+  json::Value& spec = json::ensure(object_, {"spec"});
+  if (!spec.is_object()) spec = json::Object{};
+}
+
 void OsImageStreamEdit::set_status(std::string_view default_stream, std::span<const OsStream> streams) {
   set_text(object_, kOsImageStreamFields["status.defaultStream"], default_stream);
   json::Array list;

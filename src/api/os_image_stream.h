@@ -53,6 +53,8 @@ class OsImageStreamEdit : public OsImageStreamView {
  public:
   explicit OsImageStreamEdit(json::Value& object) : OsImageStreamView(object), object_(object) {}
 
+  /// The schema wants a spec, and the publisher of a release has nothing to say in it.
+  void ensure_spec();
   void set_status(std::string_view default_stream, std::span<const OsStream> streams);
 
  private:

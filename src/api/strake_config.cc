@@ -33,17 +33,8 @@ Result<std::map<std::string, Mode>> StrakeConfigView::modes() const {
   return modes;
 }
 
-void StrakeConfigEdit::set_mode(std::string_view capability, Mode mode) {
-  json::ensure(object_, {"spec", "modes", capability}) = to_string(mode);
-}
-
-void StrakeConfigEdit::clear_mode(std::string_view capability) {
-  json::Value* modes = find_field(object_, kStrakeConfigFields["spec.modes"]);
-  if (modes != nullptr && modes->is_object()) modes->get_object().erase(capability);
-}
-
-void StrakeConfigEdit::set_observed_generation(std::int64_t generation) {
-  set_field(object_, kStrakeConfigFields["status.observedGeneration"], generation);
+void StrakeConfigEdit::set_mode(std::string_view capability, std::optional<Mode> mode) {
+  json::ensure(object_, {"spec", "modes", capability}) = mode ? json::Value(to_string(*mode)) : json::Value();
 }
 
 }  // namespace strake::api

@@ -45,10 +45,8 @@ class StrakeConfigEdit : public StrakeConfigView {
  public:
   explicit StrakeConfigEdit(json::Value& object) : StrakeConfigView(object), object_(object) {}
 
-  void set_mode(std::string_view capability, Mode mode);
-  /// Back to the default of the cluster.
-  void clear_mode(std::string_view capability);
-  void set_observed_generation(std::int64_t generation);
+  /// nullopt: null, which as a merge patch goes back to the default of the cluster.
+  void set_mode(std::string_view capability, std::optional<Mode> mode);
 
  private:
   json::Value& object_;

@@ -23,6 +23,7 @@
 #include "api/os_image_stream.h"
 #include "api/strake_config.h"
 #include "api/testing/schema.h"
+#include "codec/json_patch.h"
 #include "support/places.h"
 
 namespace strake::api::views_test {
@@ -87,13 +88,6 @@ TEST(Field, ReadsAbsentNullAndWrongTypesAsEmpty) {
   }
 }
 
-TEST(Field, RemovesOnlyTheLeaf) {
-  json::Value object = parse(R"({"spec":{"configImage":{"desiredImage":"a","other":1}}})");
-  EXPECT_TRUE(remove_field(object, kMachineConfigNodeFields["spec.configImage.desiredImage"]));
-  EXPECT_FALSE(remove_field(object, kMachineConfigNodeFields["spec.configImage.desiredImage"]));
-  EXPECT_EQ(json::write(object), R"({"spec":{"configImage":{"other":1}}})");
-}
-
 TEST(MachineConfig, ReadsAndWritesInPlace) {
   json::Value object =
       parse(R"({"spec":{"future":1,"config":{"ignition":{"version":"3.4.0"}},"kernelArguments":["a b","c"],
@@ -106,17 +100,12 @@ TEST(MachineConfig, ReadsAndWritesInPlace) {
   EXPECT_EQ(config.kernel_type(), "realtime");
   EXPECT_EQ(config.os_image_url(), "q@x");
 
-  config.set_os_image_url("");
-  config.set_extensions_image("e");
-  config.set_kernel_arguments(std::vector<std::string>{"k=1"});
-  config.set_extensions({});
-  config.set_fips(false);
-  config.set_kernel_type("default");
+  config.set_whole_spec(parse(R"({"kernelArguments":["k=1"],"fips":false,"baseOSExtensionsContainerImage":"e"})"));
   config.set_config(parse(R"({"ignition":{"version":"3.5.0"}})"));
   EXPECT_EQ(
       json::write(object),
-      R"({"spec":{"future":1,"config":{"ignition":{"version":"3.5.0"}},"kernelArguments":["k=1"],"extensions":[],)"
-      R"("fips":false,"kernelType":"default","osImageURL":"","baseOSExtensionsContainerImage":"e"}})");
+      R"({"spec":{"future":1,"config":{"ignition":{"version":"3.5.0"}},"kernelArguments":["k=1"],"extensions":null,)"
+      R"("fips":false,"kernelType":null,"osImageURL":null,"baseOSExtensionsContainerImage":"e"}})");
   EXPECT_EQ(undeclared(kMachineConfig, object), "spec.future");
 }
 
@@ -147,11 +136,9 @@ TEST(MachineConfigPool, TargetIsReachedAsAWhole) {
   EXPECT_EQ(pool.counts(), counts);
   pool.set_observed_generation(9);
   EXPECT_EQ(pool.observed_generation(), 9);
-  pool.set_reached_os_image_stream("rhel-9");
-  EXPECT_EQ(pool.reached_os_image_stream(), "rhel-9");
+  pool.set_node_selector(json::Object{{"matchLabels", json::Object{{"c", "d"}}}});
+  EXPECT_EQ(json::find_string(*pool.node_selector(), {"matchLabels", "c"}), "d");
   EXPECT_EQ(undeclared(kMachineConfigPool, object), "");
-  pool.set_reached_os_image_stream("");
-  EXPECT_EQ(json::find(object, {"status", "osImageStream"}), nullptr);
 }
 
 TEST(MachineConfigPool, NothingIsReachedWithoutATarget) {
@@ -160,53 +147,14 @@ TEST(MachineConfigPool, NothingIsReachedWithoutATarget) {
   EXPECT_EQ(json::write(object), "{}");
 }
 
-TEST(MachineConfigNode, NewObjectIsOwnedByItsNode) {
-  kube::Object object = make_machine_config_node("node-1", "uid-1");
-  EXPECT_EQ(object.name(), "node-1");
-  ASSERT_EQ(object.owners().size(), 1u);
-  EXPECT_EQ(object.owners()[0].kind, "Node");
-  EXPECT_EQ(object.owners()[0].uid, "uid-1");
-  MachineConfigNodeEdit node(object.json());
-  EXPECT_EQ(node.node(), "node-1");
-  EXPECT_EQ(node.pool(), kNotYetSet);
-  EXPECT_EQ(node.desired_config(), kNotYetSet);
-  EXPECT_EQ(node.desired_image(), "");
-  EXPECT_EQ(undeclared(kMachineConfigNode, object.json()), "");
-}
-
-TEST(MachineConfigNode, ReportsAndForgetsImages) {
-  kube::Object object = make_machine_config_node("node-1", "uid-1");
-  MachineConfigNodeEdit node(object.json());
-  node.set_pool("worker");
-  node.set_desired("rendered-worker-2", "q/os@sha256:1");
-  node.set_reported("rendered-worker-1", "rendered-worker-2");
-  node.set_reported_images("q/os@sha256:0", "q/os@sha256:1");
-  node.set_observed_generation(3);
-  set_condition(object.json(), {std::string(node_condition::kUpdated), ConditionStatus::kFalse, "r", "m", ""}, {},
-                ConditionPlace::kSame);
-  EXPECT_EQ(node.pool(), "worker");
-  EXPECT_EQ(node.desired_config(), "rendered-worker-2");
-  EXPECT_EQ(node.desired_image(), "q/os@sha256:1");
-  EXPECT_EQ(node.current_config(), "rendered-worker-1");
-  EXPECT_EQ(node.accepted_config(), "rendered-worker-2");
-  EXPECT_EQ(node.current_image(), "q/os@sha256:0");
-  EXPECT_EQ(node.accepted_image(), "q/os@sha256:1");
-  EXPECT_EQ(node.observed_generation(), 3);
-  EXPECT_EQ(undeclared(kMachineConfigNode, object.json()), "");
-
-  node.set_desired("rendered-worker-3");
-  node.set_reported_images("", "");
-  EXPECT_EQ(json::find(object.json(), {"spec", "configImage", "desiredImage"}), nullptr);
-  EXPECT_EQ(node.current_image(), "");
-}
-
-TEST(MachineConfigNode, ConditionsFitInTheList) {
-  const Result<testing::Crd> crd = testing::load_crd(kMachineConfigNode.qualified_name());
-  ASSERT_TRUE(crd.ok()) << crd.error().to_string();
-  const auto limit = json::find_int(*testing::schema_at(crd->schema(), "status.conditions"), {"maxItems"});
-  EXPECT_LE(static_cast<std::int64_t>(node_condition::all().size()), limit);
-  const std::set<std::string_view> distinct(node_condition::all().begin(), node_condition::all().end());
-  EXPECT_EQ(distinct.size(), node_condition::all().size());
+TEST(MachineConfigNode, ReadsWhatIsWishedAndWhatIsReported) {
+  const json::Value object = parse(
+      R"({"spec":{"configVersion":{"desired":"r-2"}},"status":{"configVersion":{"current":"r-1","desired":"r-2"}}})");
+  const MachineConfigNodeView node(object);
+  EXPECT_EQ(node.desired_config(), "r-2");
+  EXPECT_EQ(node.current_config(), "r-1");
+  EXPECT_EQ(node.accepted_config(), "r-2");
+  EXPECT_EQ(undeclared(kMachineConfigNode, object), "");
 }
 
 TEST(ControllerConfig, ReadsAndWrites) {
@@ -217,12 +165,10 @@ TEST(ControllerConfig, ReadsAndWrites) {
   EXPECT_EQ(config.legacy_os_image(), "old");
   config.set_release_image("r@1");
   config.set_base_os_images("os@1", "ext@1");
-  config.set_images({{"cli", "cli@1"}});
   config.set_observed_generation(2);
   EXPECT_EQ(config.release_image(), "r@1");
   EXPECT_EQ(config.base_os_image(), "os@1");
   EXPECT_EQ(config.base_os_extensions_image(), "ext@1");
-  EXPECT_EQ(config.images().at("cli"), "cli@1");
   EXPECT_EQ(config.observed_generation(), 2);
   EXPECT_EQ(undeclared(kControllerConfig, object), "spec.kept");
 }
@@ -252,12 +198,28 @@ TEST(MachineSet, FindsTheProviderSpecOfBothKinds) {
   EXPECT_EQ(MachineSetView(set).provider_kind(), "AWSMachineProviderConfig");
   EXPECT_TRUE(MachineSetView(control_plane).is_control_plane());
   EXPECT_EQ(MachineSetView(control_plane).provider_kind(), "GCPMachineProviderSpec");
-  json::ensure(*MachineSetEdit(set).provider_spec(), {"ami", "id"}) = "ami-2";
-  EXPECT_EQ(json::find_string(*MachineSetView(set).provider_spec(), {"ami", "id"}), "ami-2");
+  const json::Value change = parse(R"({"ami":{"id":"ami-2"}})");
+  for (const json::Value* object : {&set, &control_plane}) {
+    const json::Value patched = json::apply_merge_patch(*object, MachineSetView(*object).provider_spec_patch(change));
+    EXPECT_EQ(json::find_string(*MachineSetView(patched).provider_spec(), {"ami", "id"}), "ami-2");
+    EXPECT_EQ(MachineSetView(patched).provider_kind(), MachineSetView(*object).provider_kind()) << "the rest stays";
+  }
   EXPECT_EQ(undeclared(kMachineSet, set), "");
   EXPECT_EQ(undeclared(kControlPlaneMachineSet, control_plane), "");
-  json::Value empty = parse("{}");
-  EXPECT_EQ(MachineSetEdit(empty).provider_spec(), nullptr);
+  const json::Value empty = parse("{}");
+  EXPECT_EQ(MachineSetView(empty).provider_spec(), nullptr);
+}
+
+TEST(MachineSet, KnowsTheLabelsOfItsMachines) {
+  const json::Value set = parse(R"({"spec":{"template":{"metadata":{"labels":{"a":"1"}}}}})");
+  const json::Value nested = parse(R"({"spec":{"template":{"spec":{"metadata":{"labels":{"a":"2"}}}}}})");
+  const json::Value control_plane =
+      parse(R"({"spec":{"template":{"machines_v1beta1_machine_openshift_io":{"metadata":{"labels":{"a":"3"}}}}}})");
+  EXPECT_EQ(MachineSetView(set).machine_labels("a"), std::vector<std::string>{"1"});
+  EXPECT_EQ(MachineSetView(nested).machine_labels("a"), std::vector<std::string>{"2"});
+  EXPECT_EQ(MachineSetView(control_plane).machine_labels("a"), std::vector<std::string>{"3"});
+  EXPECT_TRUE(MachineSetView(control_plane).is_control_plane()) << "known by its template, without its kind";
+  EXPECT_TRUE(MachineSetView(set).machine_labels("b").empty());
 }
 
 TEST(MachineSet, KnowsItsAuthority) {
@@ -283,32 +245,28 @@ TEST(MachineConfiguration, TellsNoOpinionFromOptedOut) {
   EXPECT_TRUE((*MachineConfigurationView(out).wished_managers())->empty());
 }
 
-TEST(MachineConfiguration, ReadsAndWritesManagers) {
+TEST(MachineConfiguration, ReadsManagers) {
   json::Value object = parse(
       R"({"spec":{"managedBootImages":{"machineManagers":[{"resource":"machinesets","apiGroup":"machine.openshift.io",
     "selection":{"mode":"Partial","partial":{"machineResourceSelector":{"matchLabels":{"a":"b"}}}}}]},
     "bootImageSkewEnforcement":{"mode":"None"},"irreconcilableValidationOverrides":{"storage":["Raid"]},
     "nodeDisruptionPolicy":{"sshkey":{"actions":[{"type":"None"}]}}}})");
-  MachineConfigurationEdit edit(object);
-  const auto wished = edit.wished_managers();
+  const json::Value managers = *json::find(object, {"spec", "managedBootImages", "machineManagers"});
+  json::ensure(object, {"status", "managedBootImagesStatus", "machineManagers"}) = managers;
+  const MachineConfigurationView view(object);
+  const auto wished = view.wished_managers();
   ASSERT_TRUE(wished.ok() && wished->has_value());
   ASSERT_EQ((*wished)->size(), 1u);
   const MachineManager& manager = (*wished)->front();
   EXPECT_EQ(manager.resource, "machinesets");
   EXPECT_EQ(manager.mode, SelectionMode::kPartial);
   EXPECT_EQ(json::find_string(manager.selector, {"matchLabels", "a"}), "b");
-  EXPECT_EQ(edit.wished_skew_mode(), "None");
-  EXPECT_EQ(edit.effective_skew_mode(), "");
-  EXPECT_EQ(edit.irreconcilable_storage(), std::vector<std::string>{"Raid"});
-  ASSERT_NE(edit.wished_disruption_policy(), nullptr);
-  EXPECT_EQ(edit.effective_disruption_policy(), nullptr);
-
-  edit.set_effective_managers(**wished);
-  edit.set_effective_disruption_policy(*edit.wished_disruption_policy());
-  edit.set_observed_generation(4);
-  EXPECT_EQ((*edit.effective_managers())->front().mode, SelectionMode::kPartial);
-  EXPECT_EQ(json::find(object, {"status", "managedBootImagesStatus", "machineManagers"})->as_array(),
-            json::find(object, {"spec", "managedBootImages", "machineManagers"})->as_array());
+  EXPECT_EQ(view.wished_skew_mode(), "None");
+  EXPECT_EQ(view.effective_skew_mode(), "");
+  EXPECT_EQ(view.irreconcilable_storage(), std::vector<std::string>{"Raid"});
+  ASSERT_NE(view.wished_disruption_policy(), nullptr);
+  EXPECT_EQ(view.effective_disruption_policy(), nullptr);
+  EXPECT_EQ((*view.effective_managers())->front().mode, SelectionMode::kPartial);
   EXPECT_EQ(undeclared(kMachineConfiguration, object), "");
 }
 
@@ -329,7 +287,8 @@ TEST(StrakeConfig, SetsAndClearsModes) {
   EXPECT_EQ(*config.mode("rollout"), Mode::kAssist);
   EXPECT_EQ(config.modes()->size(), 2u);
   EXPECT_EQ(undeclared(kStrakeConfig, object), "");
-  config.clear_mode("rollout");
+  config.set_mode("rollout", std::nullopt);
+  EXPECT_EQ(json::write(object), R"({"spec":{"modes":{"rollout":null,"bootimage":"own"}}})");
   EXPECT_FALSE(config.mode("rollout")->has_value());
   const json::Value wrong = parse(R"({"spec":{"modes":{"rollout":"full"}}})");
   EXPECT_NE(StrakeConfigView(wrong).mode("other").error().to_string().find("spec.modes.rollout"), std::string::npos);

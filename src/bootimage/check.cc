@@ -17,17 +17,8 @@ constexpr std::string_view kArchLabelsAnnotation = "capacity.cluster-autoscaler.
 constexpr std::string_view kArchLabelPrefix = "kubernetes.io/arch=";
 
 constexpr std::string_view kOsIdLabel = "machine.openshift.io/os-id";
-constexpr std::string_view kControlPlaneTemplate = "machines_v1beta1_machine_openshift_io";
 
-bool is_control_plane_set(const kube::Object& set) {
-  // Items of a typed list may come without `kind`; the template's shape tells the two kinds apart just as well.
-  return json::find(set.json(), {"spec", "template", kControlPlaneTemplate}) != nullptr;
-}
-
-const json::Value* machine_template(const kube::Object& set) {
-  return is_control_plane_set(set) ? json::find(set.json(), {"spec", "template", kControlPlaneTemplate})
-                                   : json::find(set.json(), {"spec", "template"});
-}
+bool is_control_plane_set(const kube::Object& set) { return api::MachineSetView(set.json()).is_control_plane(); }
 
 std::optional<Skip> skip_unless_enrolled(const kube::Object& set, const Enrolment& enrolment,
                                          std::string_view resource) {
@@ -58,13 +49,8 @@ std::optional<Skip> skip_other_os(const kube::Object& set, const CheckPolicy& po
     return Skip{CheckReason::kOtherStream,
                 fmt::format("follows OS stream {}; this check compares with {}", stream, policy.os_stream)};
   }
-  const json::Value* machine = machine_template(set);
-  if (machine == nullptr) return std::nullopt;
-  const auto windows = [&](std::initializer_list<std::string_view> path) {
-    return json::find_string(*machine, path).value_or("") == "Windows";
-  };
-  if (windows({"metadata", "labels", kOsIdLabel}) || windows({"spec", "metadata", "labels", kOsIdLabel})) {
-    return Skip{CheckReason::kWindows, "its machines run Windows"};
+  for (const std::string& os : api::MachineSetView(set.json()).machine_labels(kOsIdLabel)) {
+    if (os == "Windows") return Skip{CheckReason::kWindows, "its machines run Windows"};
   }
   return std::nullopt;
 }
@@ -112,22 +98,7 @@ std::optional<Skip> skip_other_authority(const kube::Object& set) {
       CheckReason::kOtherAuthority,
       fmt::format("ruled by another API (authoritativeAPI: spec '{}', status '{}'); only sets ruled by MachineAPI are "
                   "changed here",
-                  set.text({"spec", "authoritativeAPI"}), set.text({"status", "authoritativeAPI"}))};
-}
-
-/// The patch of a set that makes one change to its provider spec.
-json::Value patch_of_set(bool control_plane, json::Value change) {
-  json::Value patch = json::Object{};
-  json::Value& value =
-      control_plane ? json::ensure(patch, {"spec", "template", kControlPlaneTemplate, "spec", "providerSpec", "value"})
-                    : json::ensure(patch, {"spec", "template", "spec", "providerSpec", "value"});
-  value = std::move(change);
-  return patch;
-}
-
-const json::Value* provider_spec_of(const kube::Object& set) {
-  const json::Value* machine = machine_template(set);
-  return machine == nullptr ? nullptr : json::find(*machine, {"spec", "providerSpec", "value"});
+                  view.wished_authority(), view.present_authority())};
 }
 
 Skip unsupported_platform(std::string_view provider_kind) {
@@ -156,8 +127,9 @@ std::optional<Skip> first_skip(const kube::Object& set, const CheckPolicy& polic
 /// The platform's part: fills in what it finds, and `patch` with the change it would make.
 std::optional<Skip> compare_images(const kube::Object& set, const stream::Stream& stream, const CheckPolicy& policy,
                                    BootImageCheck& check) {
-  const json::Value* provider_spec = provider_spec_of(set);
-  const std::string kind = provider_spec == nullptr ? "" : json::find_string(*provider_spec, {"kind"}).value_or("");
+  const api::MachineSetView view(set.json());
+  const json::Value* provider_spec = view.provider_spec();
+  const std::string kind = view.provider_kind();
   const Platform* platform = find_platform(kind);
   if (platform == nullptr) return unsupported_platform(kind);
 
@@ -184,7 +156,7 @@ std::optional<Skip> compare_images(const kube::Object& set, const stream::Stream
                              wanted.release.empty() ? "" : fmt::format(", {}", wanted.release),
                              stream::os_version_note(wanted.release));
   if (!policy.image_owners.contains(present.reference)) check.reason += platform->unknown_owner_note;
-  check.patch = patch_of_set(is_control_plane_set(set), platform->change(*provider_spec, wanted));
+  check.patch = view.provider_spec_patch(platform->change(*provider_spec, wanted));
   return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/node_annotations.h"
+#include "api/node.h"
 #include "base/time.h"
 
 namespace strake::nodeshim {
@@ -36,16 +36,14 @@ Status NodeShim::write_ready(bool ready, const std::string& reason, const std::s
     ready_ = ready;
     ready_since_ = now;
   }
-  const json::Value condition =
-      json::Object{{"type", "Ready"},    {"status", ready ? "True" : "False"}, {"reason", reason},
-                   {"message", message}, {"lastHeartbeatTime", now},           {"lastTransitionTime", ready_since_}};
-  const json::Value info = json::Object{{"bootID", boot_id_},
-                                        {"osImage", os_image_},
-                                        {"kubeletVersion", "sandbox"},
-                                        {"operatingSystem", "linux"},
-                                        {"architecture", "amd64"}};
-  const json::Value patch =
-      json::Object{{"status", json::Object{{"conditions", json::Array{condition}}, {"nodeInfo", info}}}};
+  const json::Value patch = api::node_status_patch({.ready = ready,
+                                                    .reason = reason,
+                                                    .message = message,
+                                                    .now = now,
+                                                    .ready_since = ready_since_,
+                                                    .boot_id = boot_id_,
+                                                    .os_image = os_image_,
+                                                    .kubelet_version = "sandbox"});
   kube::WriteOptions options;
   options.subresource = "status";
   const auto patched = api_.patch(kube::core::kNode, {"", options_.identity.name}, kube::PatchType::kStrategic, patch,

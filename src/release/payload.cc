@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "api/machine_config.h"
 #include "base/text.h"
 #include "codec/yaml.h"
 #include "oci/image_files.h"
@@ -195,10 +196,11 @@ Result<json::Value> parse_base_config(const std::string& text, std::string_view 
   if (name != fmt::format("00-{}", role)) {
     return error(Code::kInvalidArgument, "metadata.name is '{}', but the file's name says 00-{}", name, role);
   }
-  if (text_or_empty(object, {"spec", "config", "ignition", "version"}).empty()) {
+  const api::MachineConfigView config(object);
+  if (config.ignition_version().empty()) {
     return error(Code::kInvalidArgument, "spec.config.ignition.version: missing");
   }
-  if (!text_or_empty(object, {"spec", "osImageURL"}).empty()) {
+  if (!config.os_image_url().empty()) {
     return error(Code::kInvalidArgument,
                  "spec.osImageURL: a base config must not choose the OS image; the release does");
   }

@@ -1,5 +1,7 @@
 #include "release/publish.h"
 
+#include "api/controller_config.h"
+
 namespace strake::release {
 
 namespace {
@@ -40,7 +42,7 @@ Result<kube::Object> run_step(kube::KubeApi& api, const PublicationStep& step, c
   // A merge patch replaces lists whole; pinned to the version the list was made from, it cannot drop another writer's
   // entries.
   json::ensure(body, {"metadata", "resourceVersion"}) = latest->resource_version();
-  if (step.observe_generation) json::ensure(body, {"status", "observedGeneration"}) = latest->generation();
+  if (step.observe_generation) api::ControllerConfigEdit(body).set_observed_generation(latest->generation());
   options.subresource = "status";
   return api.patch(step.resource, step.key, kube::PatchType::kMerge, body, options, call);
 }

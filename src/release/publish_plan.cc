@@ -6,7 +6,9 @@
 #include "api/controller_config.h"
 #include "api/kinds.h"
 #include "api/machine_config.h"
+#include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
+#include "api/os_image_stream.h"
 #include "codec/data_url.h"
 #include "codec/json_patch.h"
 #include "release/publish.h"
@@ -17,14 +19,10 @@ namespace {
 
 using Action = PublicationStep::Action;
 
-constexpr std::array<std::string_view, 2> kBuiltInPools{"master", "worker"};
+constexpr std::array<std::string_view, 2> kBuiltInPools{api::kMasterPool, api::kWorkerPool};
 constexpr std::string_view kBootImagesConfigMap = "coreos-bootimages";
 constexpr std::string_view kBaseIgnitionVersion = "3.5.0";
 constexpr std::string_view kFirstBootMarker = "/etc/strake/first-boot";
-
-/// The fields of a MachineConfig's spec; in a base config all of them are ours, and user edits are put back.
-constexpr std::string_view kBaseConfigFields[] = {
-    "config", "kernelArguments", "extensions", "fips", "kernelType", "osImageURL", "baseOSExtensionsContainerImage"};
 
 const kube::ObjectKey kControllerConfigKey{"", std::string(api::kControllerConfigName)};
 const kube::ObjectKey kOsImageStreamKey{"", std::string(api::kOsImageStreamName)};
@@ -114,7 +112,8 @@ class PublicationPlanner {
   /// What the administrator asked for, where the release has it.
   const OsStream& choose_default_stream() const {
     if (const kube::Object* object = observed_.find(api::kOsImageStream, kOsImageStreamKey)) {
-      if (const OsStream* wished = payload_.find_stream(object->text({"spec", "defaultStream"}))) return *wished;
+      if (const OsStream* wished = payload_.find_stream(api::OsImageStreamView(object->json()).wished_default()))
+        return *wished;
     }
     const OsStream* chosen = payload_.find_stream(payload_.default_stream);
     STRAKE_INVARIANT(chosen != nullptr);
@@ -137,15 +136,13 @@ class PublicationPlanner {
 
   bool plan_controller_config() {
     const std::string extensions = default_stream_.extensions ? default_stream_.extensions->pull_spec : "";
-    return want(
-        api::kControllerConfig, kControllerConfigKey,
-        json::Object{{"metadata",
-                      json::Object{{"annotations",
-                                    json::Object{{api::config_annotation::kGeneratedByVersion, publisher_.version},
-                                                 {api::config_annotation::kReleaseImageVersion, payload_.version}}}}},
-                     {"spec", json::Object{{"baseOSContainerImage", default_stream_.image.pull_spec},
-                                           {"baseOSExtensionsContainerImage", extensions},
-                                           {"releaseImage", payload_.pull_spec}}}});
+    kube::Object patch;
+    patch.set_annotation(api::config_annotation::kGeneratedByVersion, publisher_.version);
+    patch.set_annotation(api::config_annotation::kReleaseImageVersion, payload_.version);
+    api::ControllerConfigEdit edit(patch.json());
+    edit.set_base_os_images(default_stream_.image.pull_spec, extensions);
+    edit.set_release_image(payload_.pull_spec);
+    return want(api::kControllerConfig, kControllerConfigKey, patch.json());
   }
 
   void plan_controller_config_status(bool spec_changes) {
@@ -168,8 +165,7 @@ class PublicationPlanner {
                                     publisher_.now);
     }
     if (!changed) return;
-    steps_.push_back({Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey,
-                      json::Object{{"status", api::conditions_status(after)}},
+    steps_.push_back({Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey, api::conditions_patch(after),
                       /*observe_generation=*/true});
   }
 
@@ -180,42 +176,34 @@ class PublicationPlanner {
         without_nulls(from_release == payload_.base_configs.end() ? minimal_base_spec(role) : from_release->second);
     const kube::Object* present = observed_.find(api::kMachineConfig, key);
 
-    json::Object wanted_spec;
-    for (const std::string_view field : kBaseConfigFields) {
-      const json::Value* wanted = json::find(spec, {field});
-      wanted_spec[field] = wanted == nullptr ? json::Value() : *wanted;
-    }
+    // In a base config every field is ours, and what users edit is put back.
+    kube::Object patch;
+    api::MachineConfigEdit edit(patch.json());
+    edit.set_whole_spec(spec);
     // The Ignition config is ours to the last member: what the release does not have must go, not only what it has be
     // there.
     const json::Value* present_config = present == nullptr ? nullptr : api::MachineConfigView(present->json()).config();
     if (present_config != nullptr && present_config->is_object()) {
-      wanted_spec["config"] = json::create_merge_patch(*present_config, wanted_spec["config"]);
+      edit.set_config(json::create_merge_patch(*present_config, *edit.config()));
     }
-    want(api::kMachineConfig, key,
-         json::Object{{"metadata",
-                       json::Object{{"labels", json::Object{{api::label::kRole, role}}},
-                                    {"annotations",
-                                     json::Object{{api::config_annotation::kGeneratedByController, publisher_.version},
-                                                  {api::config_annotation::kReleaseImageVersion, payload_.version}}}}},
-                      {"spec", std::move(wanted_spec)}});
+    patch.set_label(api::label::kRole, role);
+    patch.set_annotation(api::config_annotation::kGeneratedByController, publisher_.version);
+    patch.set_annotation(api::config_annotation::kReleaseImageVersion, payload_.version);
+    want(api::kMachineConfig, key, patch.json());
   }
 
   void plan_os_image_stream() {
     // Only complete pairs can be offered; a default without its extensions leaves the choice to ControllerConfig's
     // image.
-    json::Array streams;
+    std::vector<api::OsStream> streams;
     for (const OsStream& stream : payload_.os_streams) {
-      if (!stream.extensions) continue;
-      streams.push_back(json::Object{{"name", stream.name},
-                                     {"osImage", stream.image.pull_spec},
-                                     {"osExtensionsImage", stream.extensions->pull_spec}});
+      if (stream.extensions) streams.push_back({stream.name, stream.image.pull_spec, stream.extensions->pull_spec});
     }
     if (streams.empty() || !default_stream_.extensions) return;
     const kube::Object* present = observed_.find(api::kOsImageStream, kOsImageStreamKey);
-    std::optional<json::Value> missing =
-        missing_part(present == nullptr ? nullptr : &present->json(),
-                     json::Object{{"status", json::Object{{"availableStreams", std::move(streams)},
-                                                          {"defaultStream", default_stream_.name}}}});
+    json::Value status = json::Object{};
+    api::OsImageStreamEdit(status).set_status(default_stream_.name, streams);
+    std::optional<json::Value> missing = missing_part(present == nullptr ? nullptr : &present->json(), status);
     // The annotation names the release the status belongs to, so it must never be ahead of it: a reader between the two
     // writes would take the old streams for the new release's.
     const auto write_status = [&] {
@@ -223,14 +211,12 @@ class PublicationPlanner {
         steps_.push_back({Action::kPatchStatus, api::kOsImageStream, kOsImageStreamKey, *std::move(missing)});
     };
     if (present != nullptr) write_status();
-    want(api::kOsImageStream, kOsImageStreamKey,
-         json::Object{
-             {"metadata",
-              json::Object{{"annotations",
-                            json::Object{// Not the release's version: renders compare this one with their own version.
-                                         {api::config_annotation::kReleaseImageVersion, publisher_.version},
-                                         {api::config_annotation::kReleasePayloadImage, payload_.pull_spec}}}}},
-             {"spec", json::Object{}}});
+    kube::Object patch;
+    // Not the release's version: renders compare this one with their own version.
+    patch.set_annotation(api::config_annotation::kReleaseImageVersion, publisher_.version);
+    patch.set_annotation(api::config_annotation::kReleasePayloadImage, payload_.pull_spec);
+    api::OsImageStreamEdit(patch.json()).ensure_spec();
+    want(api::kOsImageStream, kOsImageStreamKey, patch.json());
     if (present == nullptr) write_status();
   }
 
@@ -247,18 +233,20 @@ class PublicationPlanner {
   /// Labels are kept as they must be; the spec belongs to the user once the pool exists.
   void plan_pool(const std::string& name) {
     const kube::ObjectKey key{"", name};
-    json::Object labels{{api::label::kBuiltInPool, ""}, {std::string(api::label::kPoolPrefix) + name, ""}};
-    if (name == "master") labels[api::label::kRequiredForUpgrade] = "";
-    json::Object pool{{"metadata", json::Object{{"labels", std::move(labels)}}}};
+    kube::Object pool;
+    pool.set_label(api::label::kBuiltInPool, "");
+    pool.set_label(std::string(api::label::kPoolPrefix) + name, "");
+    if (name == api::kMasterPool) pool.set_label(api::label::kRequiredForUpgrade, "");
     if (observed_.find(api::kMachineConfigPool, key) == nullptr) {
       const auto selector = [](std::string_view label, std::string_view value) {
         return json::Object{{"matchLabels", json::Object{{label, value}}}};
       };
-      pool["spec"] = json::Object{{"machineConfigSelector", selector(api::label::kRole, name)},
-                                  {"nodeSelector", selector(std::string(api::label::kNodeRolePrefix) + name, "")},
-                                  {"paused", false}};
+      api::MachineConfigPoolEdit edit(pool.json());
+      edit.set_machine_config_selector(selector(api::label::kRole, name));
+      edit.set_node_selector(selector(std::string(api::label::kNodeRolePrefix) + name, ""));
+      edit.set_paused(false);
     }
-    want(api::kMachineConfigPool, key, pool);
+    want(api::kMachineConfigPool, key, pool.json());
   }
 
   const ReleasePayload& payload_;

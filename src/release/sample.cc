@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/kinds.h"
+#include "api/machine_config.h"
+#include "api/node_annotations.h"
 #include "codec/data_url.h"
 #include "codec/json.h"
 #include "codec/tar.h"
@@ -167,8 +170,7 @@ json::Object ignition_file(std::string_view path, std::string_view text) {
 }
 
 Result<std::string> base_config_manifest(const SampleContent& content, std::string_view role) {
-  json::Array kernel_arguments;
-  for (const std::string_view argument : content.kernel_arguments) kernel_arguments.push_back(json::Value(argument));
+  const std::vector<std::string> kernel_arguments(content.kernel_arguments.begin(), content.kernel_arguments.end());
   const json::Array files{ignition_file("/etc/strake/first-boot", fmt::format("role={}\n", role)),
                           ignition_file("/etc/strake-sample.conf", content.sample_conf)};
   const json::Array units{json::Object{
@@ -177,15 +179,14 @@ Result<std::string> base_config_manifest(const SampleContent& content, std::stri
       {"contents",
        "[Unit]\nDescription=Sample service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/cat "
        "/etc/strake-sample.conf\n[Install]\nWantedBy=multi-user.target\n"}}};
-  return yaml::emit(json::Object{
-      {"apiVersion", "machineconfiguration.openshift.io/v1"},
-      {"kind", "MachineConfig"},
-      {"metadata", json::Object{{"name", fmt::format("00-{}", role)},
-                                {"labels", json::Object{{"machineconfiguration.openshift.io/role", role}}}}},
-      {"spec", json::Object{{"config", json::Object{{"ignition", json::Object{{"version", "3.5.0"}}},
-                                                    {"storage", json::Object{{"files", files}}},
-                                                    {"systemd", json::Object{{"units", units}}}}},
-                            {"kernelArguments", std::move(kernel_arguments)}}}});
+  kube::Object config(api::kMachineConfig, {"", fmt::format("00-{}", role)});
+  config.set_label(api::label::kRole, role);
+  api::MachineConfigEdit edit(config.json());
+  edit.set_config(json::Object{{"ignition", json::Object{{"version", "3.5.0"}}},
+                               {"storage", json::Object{{"files", files}}},
+                               {"systemd", json::Object{{"units", units}}}});
+  edit.set_kernel_arguments(kernel_arguments);
+  return yaml::emit(config.json());
 }
 
 json::Object image_tag(std::string_view tag, std::string_view repository, const oci::Descriptor& image) {

@@ -1,5 +1,6 @@
 #include "cmd/input/config_set.h"
 
+#include "api/node_annotations.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
@@ -60,9 +61,8 @@ Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
 Result<std::vector<kube::ObjectPtr>> chosen_pools(const machineconfig::ConfigSet& set, const std::string& only) {
   std::vector<kube::ObjectPtr> pools = machineconfig::pools_of(set);
   if (pools.empty()) {
-    return error(Code::kNotFound,
-                 "there is no pool: no MachineConfigPool, and no MachineConfig with the label "
-                 "machineconfiguration.openshift.io/role");
+    return error(Code::kNotFound, "there is no pool: no MachineConfigPool, and no MachineConfig with the label {}",
+                 api::label::kRole);
   }
   if (only.empty()) return pools;
   std::string known;

@@ -118,8 +118,8 @@ Status print_rollout_change(kube::KubeApi& api, const kube::Call& call, Output& 
 
 Status write_mode(kube::KubeApi& api, const ModeSources& sources, std::string_view capability,
                   const std::optional<api::Mode>& mode, const kube::Call& call) {
-  const json::Value wished = mode ? json::Value(api::to_string(*mode)) : json::Value();
-  const json::Value own = json::Object{{"spec", json::Object{{"modes", json::Object{{capability, wished}}}}}};
+  json::Value own = json::Object{};
+  api::StrakeConfigEdit(own).set_mode(capability, mode);
   if (sources.config) {
     const auto patched = kube::merge_patch_own_fields(api, api::kStrakeConfig, *sources.config, own,
                                                       kube::IfChanged::kOverwrite, {}, call);
