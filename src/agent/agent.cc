@@ -285,8 +285,8 @@ runtime::Duration Agent::failed(const Error& failure, std::stop_token stop) {
 }
 
 void Agent::recovered() {
-  if (failures_ > 0 && options_.hooks.on_recovery) options_.hooks.on_recovery(failures_);
   failures_ = 0;
+  if (options_.hooks.on_well) options_.hooks.on_well();
 }
 
 void Agent::report_failure(const Error& failure, std::stop_token stop) {

@@ -35,8 +35,9 @@ bool is_api_trouble(Doing doing, Code code);
 
 struct AgentHooks {
   std::function<void(const Failure&)> on_failure;
-  /// After failures: everything is as it should be again.
-  std::function<void(unsigned failures)> on_recovery;
+  /// Everything is as it should be. Said at every such round, because the failures before it may have been those of an
+  /// agent that ended with the boot that healed them.
+  std::function<void()> on_well;
   /// A step of an update is about to be run.
   std::function<void(const std::string& step)> on_step;
   /// How far a long step has come.

@@ -19,7 +19,7 @@ void Signals::listen_to(MachineOptions& options) {
   options.agent.hooks.on_failure = [this, node](const agent::Failure& failure) {
     machine_failed(node, agent::to_string(failure.doing), failure.error, failure.in_a_row, failure.next_try);
   };
-  options.agent.hooks.on_recovery = [this, node](unsigned failures) { machine_recovered(node, failures); };
+  options.agent.hooks.on_well = [this, node] { machine_well(node); };
   options.agent.hooks.on_step = [this, node](const std::string& step) {
     log_.info("changing the machine", {{"node", node}, {"step", step}});
   };
@@ -40,6 +40,10 @@ void Signals::listen_to(MachineOptions& options) {
 void Signals::machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                              runtime::Duration next_try) {
   set_failures_in_a_row(metrics_, node, in_a_row);
+  {
+    std::lock_guard lock(mutex_);
+    failing_machines_[node] = in_a_row;
+  }
   metrics_
       .counter("strake_agent_failures_total", "Rounds of a node's agent that failed, by what it was at.",
                {{"node", node}, {"doing", std::string(doing)}})
@@ -51,7 +55,15 @@ void Signals::machine_failed(const std::string& node, std::string_view doing, co
   log_.warning("the agent of a node failed; will try again", fields);
 }
 
-void Signals::machine_recovered(const std::string& node, unsigned failures) {
+void Signals::machine_well(const std::string& node) {
+  unsigned failures = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = failing_machines_.find(node);
+    if (found == failing_machines_.end()) return;
+    failures = found->second;
+    failing_machines_.erase(found);
+  }
   set_failures_in_a_row(metrics_, node, 0);
   log_.info("the agent of a node is well again", {{"node", node}, log::varying("after_failures", failures)});
 }

@@ -58,7 +58,7 @@ class Signals {
   void pool_rendered(const machineconfig::RenderReport& report);
   void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                       runtime::Duration next_try);
-  void machine_recovered(const std::string& node, unsigned failures);
+  void machine_well(const std::string& node);
 
   runtime::Runtime& runtime_;
   log::Log& log_;
@@ -69,6 +69,7 @@ class Signals {
   std::map<std::string, unsigned> failing_informers_;                 ///< by resource: failures in a row
   std::map<std::string, std::set<kube::ObjectKey>> failing_objects_;  ///< by controller
   std::map<std::string, rollout::PoolReport> pools_;
+  std::map<std::string, unsigned> failing_machines_;  ///< by node: failures in a row
   std::string lease_trouble_;
   std::string start_trouble_;
 };

@@ -154,7 +154,7 @@ TEST(Signals, AnAgentThatFailsIsALineAndANumberUntilItIsWell) {
   EXPECT_NE(stage.take().find("doing=applying error=\"Read-only file system\""), std::string::npos);
   machine.on_report_failure({Error(Code::kUnavailable, "connection refused"), 1, 1s});
   EXPECT_NE(stage.take().find("check that the API server runs"), std::string::npos);
-  machine.agent.hooks.on_recovery(4);
+  machine.agent.hooks.on_well();
   EXPECT_NE(stage.take().find("is well again"), std::string::npos);
   EXPECT_TRUE(stage.has(R"(strake_agent_failures_in_a_row{node="worker-1"} 0)"));
 }
