@@ -108,6 +108,7 @@ Result<Journal> AgentDisk::journal_from(const json::Value& value) {
     }
   }
   if (const json::Value* told = json::find(value, {"told"}); told != nullptr && told->is_array()) {
+    journal.told.reserve(told->get_array().size());
     for (const json::Value& item : told->get_array()) {
       TellService step;
       STRAKE_TRY_CONTEXT(step.what, parse_tell_service(json::find_string(item, {"what"}).value_or("")), "told");

@@ -22,7 +22,7 @@ std::string update_text(const UpdatePlan& update) {
 std::string to_text(const Preview& preview) {
   const Observation& observed = preview.observed;
   const std::string& desired = observed.node.desired_config;
-  const std::string node = fmt::format("node {}: ", observed.node.name);
+  std::string node = fmt::format("node {}: ", observed.node.name);
   switch (preview.next) {
     case NextStep::kNothing:
       if (desired.empty()) return node + "was given no config yet; nothing to do\n";

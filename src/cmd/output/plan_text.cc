@@ -41,6 +41,7 @@ std::string node_text(const rollout::PoolPlan& plan, const rollout::NodePlan& no
   std::string text = fmt::format("{}: {}", machineconfig::to_string(node.consequence->disruption),
                                  joined_reasons(node.consequence->reasons));
   std::vector<std::string> actions;
+  actions.reserve(node.consequence->actions.size());
   for (const machineconfig::PolicyAction& action : node.consequence->actions) actions.push_back(action.to_string());
   if (!actions.empty()) text += fmt::format("; then {}", fmt::join(actions, ", "));
   return text;
