@@ -76,6 +76,7 @@ std::vector<MirrorStep> plan_mirror(const ReleasePayload& payload, std::string_v
   const std::string home = repository_of_pull_spec(payload.pull_spec);
   const std::string tag = release_tag(payload.version, arch_suffix);
   std::vector<MirrorStep> plan;
+  plan.reserve(payload.components.size() + artifacts.size() + 2);
   for (const auto& [name, component] : payload.components) {
     plan.push_back({Kind::kComponent, name, repository_of_pull_spec(component.pull_spec), component.digest,
                     valid_tag(fmt::format("{}-{}", tag, name))});

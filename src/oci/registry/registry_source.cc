@@ -176,10 +176,11 @@ class RegistrySource::State {
     if (by_rules.ok()) places = *by_rules;
     const std::scoped_lock lock(mutex_);
     if (proven == Proven::kAsked) {
-      for (const auto& [name, place] : proven_) {
-        const auto same = [&](const Place& other) { return other.reference.name() == name; };
+      for (const auto& entry : proven_) {
+        const std::string& name = entry.first;
+        const auto same = [&name](const Place& other) { return other.reference.name() == name; };
         if (std::any_of(places.begin(), places.end(), same)) continue;
-        Place also = place;
+        Place also = entry.second;
         also.reference.tag = wanted.tag;
         also.reference.digest = wanted.digest;
         places.insert(places.begin(), std::move(also));
