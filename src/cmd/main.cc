@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "base/signal_stop.h"
@@ -38,11 +39,21 @@ void keep_memory_private() {
   ::prctl(PR_SET_DUMPABLE, 0);
 }
 
+/// A server needs a descriptor for each client; the usual limit of 1,024 is one for programs that ask others.
+void allow_many_descriptors() {
+  constexpr rlim_t kEnough = 1u << 16;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kEnough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   keep_memory_small();
   keep_memory_private();
+  allow_many_descriptors();
   // A pipe nobody reads any more is an error like a full disk, told once and with exit code 1.
   ::signal(SIGPIPE, SIG_IGN);
   Output output(STDOUT_FILENO, STDERR_FILENO);

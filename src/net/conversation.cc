@@ -26,10 +26,13 @@ bool Conversation::wants_bytes() const {
 
 void Conversation::begin_request() {
   state_ = State::kReading;
-  parser_.emplace(options_.limits);
+  parser_.emplace(options_.limits, [this](const ParsedRequest& head, std::optional<std::uint64_t> announced) {
+    return check_body(head, announced);
+  });
   request_started_ = false;
   continue_sent_ = false;
   transport_.set_deadline(options_.idle_timeout);
+  transport_.set_idle(true);
   parse();
 }
 
@@ -42,6 +45,7 @@ void Conversation::parse() {
   if (inbox_.empty()) return;
   if (!request_started_) {
     request_started_ = true;
+    transport_.set_idle(false);
     transport_.set_deadline(options_.request_timeout);  // not moved on by further bytes: drips do not help
   }
   inbox_.erase(0, parser_->feed(inbox_));
@@ -84,8 +88,24 @@ void Conversation::dispatch() {
   http_1_0_ = parsed.http_1_0;
   state_ = State::kHandling;
   transport_.clear_deadline();  // how long a handler takes is its own affair
-  exchange_ = std::make_shared<Exchange>(transport_.output_signal());
-  options_.on_request(server_request(std::move(parsed)), exchange_);
+  exchange_ = std::make_shared<Exchange>(transport_.output_signal(), options_.queue);
+  ServerRequest request = server_request(std::move(parsed));
+  request.stop = exchange_->stop_token();
+  request.body_hold = std::make_shared<ByteBudget::Hold>(std::move(body_hold_));
+  options_.on_request(std::move(request), exchange_);
+}
+
+std::optional<ParseFailure> Conversation::check_body(const ParsedRequest& head,
+                                                     std::optional<std::uint64_t> announced) {
+  if (options_.before_body) {
+    if (auto refusal = options_.before_body(server_request(head)))
+      return ParseFailure{refusal->status, refusal->message};
+  }
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(announced.value_or(options_.limits.body_bytes), options_.limits.body_bytes);
+  body_hold_ = ByteBudget::Hold(options_.bodies);
+  if (body_hold_.grow(static_cast<std::size_t>(bytes))) return std::nullopt;
+  return ParseFailure{429, "the server reads as many request bodies as it has room for: try again in a moment"};
 }
 
 ServerRequest Conversation::server_request(ParsedRequest parsed) {
@@ -103,7 +123,6 @@ ServerRequest Conversation::server_request(ParsedRequest parsed) {
   request.peer_address = peer_address_;
   request.client_certificate = identity_.certificate;
   request.client_certificate_problem = identity_.problem;
-  request.stop = exchange_->stop_token();
   return request;
 }
 
@@ -235,7 +254,11 @@ void Conversation::close_now() {
 
 void Conversation::abandon() {
   state_ = State::kOver;
-  if (exchange_) exchange_->detach();
+  if (exchange_) {
+    exchange_->detach();
+    (void)exchange_->take();  // nobody will: the handler's side may live on, what waits must not
+    exchange_->finish();
+  }
   exchange_.reset();
 }
 

@@ -32,6 +32,9 @@ struct ConversationOptions {
   /// For a request that never reaches on_request.
   std::function<Response(int status, std::string_view message)> error_response;
   std::function<std::chrono::sys_seconds()> now;
+  std::function<std::optional<Refusal>(const ServerRequest& head)> before_body;
+  std::shared_ptr<ByteBudget> bodies;  ///< absent: not counted
+  std::shared_ptr<ByteBudget> queue;   ///< absent: not counted
 };
 
 /// What a conversation asks of its connection. None of these calls back before it returns.
@@ -42,6 +45,8 @@ class ConversationTransport {
   virtual bool sending() const = 0;
   virtual void set_deadline(std::chrono::milliseconds time) = 0;
   virtual void clear_deadline() = 0;
+  /// Between requests: this client may be sent away to make room.
+  virtual void set_idle(bool idle) = 0;
   /// Called with an empty queue; the client can still read all of the last answer. A client that was refused may still
   /// be sending its request.
   virtual void close_gracefully(bool client_may_be_sending) = 0;
@@ -77,6 +82,7 @@ class Conversation {
   void parse();
   void dispatch();
   ServerRequest server_request(ParsedRequest parsed);
+  std::optional<ParseFailure> check_body(const ParsedRequest& head, std::optional<std::uint64_t> announced);
   void send_response(Response response);
   void send_stream_head(const ResponseHead& head);
   void send_stream_bytes(const std::string& bytes, bool end);
@@ -98,6 +104,7 @@ class Conversation {
   std::optional<RequestParser> parser_;
   bool request_started_ = false;
   bool continue_sent_ = false;
+  ByteBudget::Hold body_hold_;
 
   // Of the request being answered.
   std::shared_ptr<Exchange> exchange_;

@@ -17,6 +17,7 @@ class FakeTransport final : public ConversationTransport {
   bool sending() const override { return busy; }
   void set_deadline(std::chrono::milliseconds time) override { deadline = time; }
   void clear_deadline() override { deadline.reset(); }
+  void set_idle(bool is_idle) override { idle = is_idle; }
   void close_gracefully(bool client_may_be_sending) override {
     closed = client_may_be_sending ? "lingering" : "gracefully";
   }
@@ -29,6 +30,7 @@ class FakeTransport final : public ConversationTransport {
   bool busy = false;
   std::optional<std::chrono::milliseconds> deadline;
   std::string closed;
+  bool idle = false;
   int signals = 0;
 };
 

@@ -4,6 +4,14 @@
 
 namespace strake::net {
 
+namespace {
+
+constexpr std::size_t kSmallAnswerBytes = 256 * 1024;
+/// What each stream may have waiting whatever the others have.
+constexpr std::size_t kFreeStreamBytes = 64 * 1024;
+
+}  // namespace
+
 void Exchange::wake_locked() {
   if (!wake_ || wake_pending_) return;
   wake_pending_ = true;
@@ -13,6 +21,11 @@ void Exchange::wake_locked() {
 void Exchange::respond(Response response) {
   const bool first = respond_unless_answered(std::move(response));
   STRAKE_INVARIANT(first);
+}
+
+bool Exchange::reserve_answer(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return bytes <= kSmallAnswerBytes || answer_.grow(bytes);
 }
 
 bool Exchange::respond_unless_answered(Response response) {
@@ -42,7 +55,9 @@ void Exchange::begin_stream(ResponseHead head, const StreamOptions& options) {
 bool Exchange::write(std::string bytes) {
   const std::scoped_lock lock(mutex_);
   if (ended_) return false;
-  if (bytes.size() > buffer_limit_ - pending_.bytes.size()) {
+  const std::size_t waiting = pending_.bytes.size() + bytes.size();
+  const bool too_much = waiting > buffer_limit_ || (waiting > kFreeStreamBytes && !waiting_.grow(bytes.size()));
+  if (too_much) {
     ended_ = true;
     overrun_ = true;
     closed_by_other_side_ = true;
@@ -82,6 +97,7 @@ Exchange::Output Exchange::take() {
   const std::scoped_lock lock(mutex_);
   wake_pending_ = false;
   Output output = std::exchange(pending_, {});
+  in_flight_ = std::move(waiting_);  // what was taken before has left
   output.end = ended_;
   output.overrun = overrun_;
   return output;
@@ -94,6 +110,8 @@ void Exchange::detach() {
     wake_ = nullptr;
     if (!ended_) closed_by_other_side_ = true;
     ended_ = true;
+    answer_.release();
+    in_flight_.release();
     callback = std::exchange(on_closed_, nullptr);
   }
   stop_.request_stop();
@@ -104,6 +122,9 @@ void Exchange::finish() {
   const std::scoped_lock lock(mutex_);
   wake_ = nullptr;
   ended_ = true;
+  answer_.release();
+  waiting_.release();
+  in_flight_.release();
 }
 
 }  // namespace strake::net

@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 
+#include "net/byte_budget.h"
 #include "net/http_server.h"
 
 namespace strake::net {
@@ -20,9 +21,13 @@ namespace strake::net {
 class Exchange : public StreamSink {
  public:
   /// `wake` must not run the connection's code in the calling thread: it is called with the lock held.
-  explicit Exchange(std::function<void()> wake) : wake_(std::move(wake)) {}
+  /// `queue` counts what waits for clients; without one nothing is counted.
+  explicit Exchange(std::function<void()> wake, std::shared_ptr<ByteBudget> queue = nullptr)
+      : wake_(std::move(wake)), answer_(queue), waiting_(queue), in_flight_(queue) {}
 
   // The handler's side.
+  /// Room for an answer of this size. Small ones always have it: whoever asks little is answered under any load.
+  bool reserve_answer(std::size_t bytes);
   void respond(Response response);
   /// Only the first answer counts; true when this was it.
   bool respond_unless_answered(Response response);
@@ -61,6 +66,9 @@ class Exchange : public StreamSink {
   std::function<void()> on_closed_;
   bool closed_by_other_side_ = false;
   std::stop_source stop_;
+  ByteBudget::Hold answer_;
+  ByteBudget::Hold waiting_;    ///< of a stream, not yet taken
+  ByteBudget::Hold in_flight_;  ///< of a stream, taken last
 };
 
 }  // namespace strake::net

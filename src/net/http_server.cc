@@ -37,6 +37,10 @@ struct Responder::Impl {
 
 void Responder::send(Response response) const {
   compress_if_useful(response, impl_->gzip_above_bytes);
+  if (!impl_->exchange->reserve_answer(response.body.size())) {
+    response = (*impl_->error_response)(
+        429, "more answers wait for their readers than the server has room for: try again in a moment");
+  }
   impl_->exchange->respond(std::move(response));
 }
 
@@ -56,8 +60,12 @@ struct HttpsServer::Impl {
   std::string key_pem;
   std::string client_ca_pem;
 
+  std::function<bool(const ServerRequest&)> is_urgent;
+  std::shared_ptr<ByteBudget> bodies;
+  std::shared_ptr<ByteBudget> queue;
   std::unique_ptr<HandlerPool> pool;
-  std::unique_ptr<ServerIo> io;  // after the pool: its threads submit to it, so they must end first
+  std::unique_ptr<HandlerPool> urgent_pool;  ///< when there are urgent requests
+  std::unique_ptr<ServerIo> io;              // after the pool: its threads submit to it, so they must end first
 
   void handle(ServerRequest request, std::shared_ptr<Exchange> exchange) {
     ++requests;
@@ -66,7 +74,8 @@ struct HttpsServer::Impl {
         std::make_shared<Responder::Impl>(std::move(exchange), gzip ? gzip_above_bytes : 0, error_response));
     // std::function wants to be copyable; the request is not copied this way.
     auto shared_request = std::make_shared<const ServerRequest>(std::move(request));
-    pool->submit([this, shared_request, responder] {
+    HandlerPool& chosen = urgent_pool && is_urgent(*shared_request) ? *urgent_pool : *pool;
+    chosen.submit([this, shared_request, responder] {
       try {
         handler(*shared_request, responder);
       } catch (...) {
@@ -78,6 +87,7 @@ struct HttpsServer::Impl {
   void stop(std::chrono::milliseconds grace) {
     if (io) io->stop(grace);
     if (pool) pool->stop();
+    if (urgent_pool) urgent_pool->stop();
   }
 };
 
@@ -107,11 +117,16 @@ Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
   impl->key_pem = options.key_pem;
   impl->client_ca_pem = options.client_ca_pem;
   impl->pool = std::make_unique<HandlerPool>(options.handler_threads);
+  impl->is_urgent = std::move(options.is_urgent);
+  if (impl->is_urgent) impl->urgent_pool = std::make_unique<HandlerPool>(1);
+  impl->bodies = std::make_shared<ByteBudget>(options.max_total_body_bytes);
+  impl->queue = std::make_shared<ByteBudget>(options.max_queued_bytes);
 
   IoOptions io;
   io.address = options.address;
   io.port = options.port;
   io.max_connections = options.max_connections;
+  io.max_handshakes = options.max_handshakes;
   io.write_timeout = options.write_timeout;
   io.threads = options.io_threads;
   io.conversation.limits = {options.max_header_bytes, options.max_body_bytes};
@@ -122,6 +137,9 @@ Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
   };
   io.conversation.error_response = *impl->error_response;
   io.conversation.now = [] { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); };
+  io.conversation.before_body = std::move(options.before_body);
+  io.conversation.bodies = impl->bodies;
+  io.conversation.queue = impl->queue;
   STRAKE_TRY(impl->io, ServerIo::start(std::move(io), std::move(tls)));
   return HttpsServer(std::move(impl));
 }
@@ -131,6 +149,8 @@ std::uint16_t HttpsServer::port() const { return impl_->io->port(); }
 ServerStats HttpsServer::stats() const {
   ServerStats stats = impl_->io->stats();
   stats.requests = impl_->requests;
+  stats.body_bytes = impl_->bodies->used();
+  stats.queued_bytes = impl_->queue->used();
   return stats;
 }
 

@@ -44,6 +44,9 @@ struct ServerRequest {
   /// Why a certificate that was shown does not count; empty when there was none or it is good. Answer 401 with it.
   std::string client_certificate_problem;
 
+  /// Counts the body as in use for as long as the request lives.
+  std::shared_ptr<const void> body_hold;
+
   /// Requested when the client goes away or the server's grace ends: long work should stop.
   std::stop_token stop;
 };
@@ -81,6 +84,12 @@ class Responder {
 /// The request lives until the handler returns; what answers later copies what it needs.
 using Handler = std::function<void(const ServerRequest&, Responder)>;
 
+/// An answer the server gives by itself, without the handler.
+struct Refusal {
+  int status = 400;
+  std::string message;
+};
+
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: any free one, see port()
@@ -91,9 +100,21 @@ struct ServerOptions {
   /// Without TLS, for what only this machine may read, such as metrics: the address must be a loopback one.
   bool plain_on_loopback = false;
 
+  /// Fewer where the limit of descriptors leaves no room for them. When all are taken, a newcomer takes the place of
+  /// the client that said nothing for longest: first of those that never spoke, then of those in their handshake, then
+  /// of the idle ones.
   std::size_t max_connections = 4096;
+  std::size_t max_handshakes = 256;  ///< under way at once
   std::size_t max_header_bytes = 64 * 1024;
   std::size_t max_body_bytes = 3 * 1024 * 1024;
+  /// Asked when a body is about to be read, with everything but the body: whoever is not known need not send it. On an
+  /// io thread: must not wait.
+  std::function<std::optional<Refusal>(const ServerRequest& head)> before_body;
+  /// Bodies of all requests that are being read or handled; more are refused with 429.
+  std::size_t max_total_body_bytes = 64 * 1024 * 1024;
+  /// Answers and streams that wait for their clients. Beyond it large answers become a 429, and streams whose clients
+  /// do not keep up are cut off.
+  std::size_t max_queued_bytes = 48 * 1024 * 1024;
   std::size_t gzip_above_bytes =
       128 * 1024;  ///< compress text bodies larger than this for clients that accept it; 0: never
 
@@ -104,6 +125,8 @@ struct ServerOptions {
 
   unsigned io_threads = 2;
   unsigned handler_threads = 8;
+  /// Requests that are answered even when every handler thread is busy, by a thread of their own: health checks.
+  std::function<bool(const ServerRequest&)> is_urgent;
 
   /// The body of the answers the server gives by itself (400, 408, 413, 431, 500, ...); absent: a line of text. Called
   /// on any thread; must not throw.
@@ -114,6 +137,9 @@ struct ServerStats {
   std::size_t open_connections = 0;
   std::uint64_t accepted_connections = 0;
   std::uint64_t refused_connections = 0;  ///< over max_connections
+  std::uint64_t evicted_connections = 0;  ///< made room for others
+  std::size_t body_bytes = 0;             ///< see ServerOptions::max_total_body_bytes
+  std::size_t queued_bytes = 0;           ///< see ServerOptions::max_queued_bytes
   std::uint64_t failed_handshakes = 0;
   std::uint64_t requests = 0;
 };

@@ -300,16 +300,27 @@ TEST(HttpServerTest, LongTextIsCompressedForThoseWhoAcceptIt) {
 }
 
 TEST(HttpServerTest, ConnectionsHaveALimit) {
+  std::latch arrived(2), go(1);
   ServerOptions options;
   options.max_connections = 2;
-  TestServer server(echo, options);
-  const RawTlsClient first = server.raw_client();
-  const RawTlsClient second = server.raw_client();
+  TestServer server(
+      [&](const ServerRequest&, const Responder& responder) {
+        arrived.count_down();
+        go.wait();
+        responder.send({200, {}, "ok"});
+      },
+      options);
+  RawTlsClient first = server.raw_client(), second = server.raw_client();
+  for (RawTlsClient* client : {&first, &second}) {
+    ASSERT_TRUE(client->write("GET / HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+  }
+  arrived.wait();  // who is being served is not sent away
   testing::RawTlsOptions third;
   third.ca_pem = server.authority().pem();
   EXPECT_FALSE(RawTlsClient::connect(server.server().port(), third).ok());
   EXPECT_EQ(server.server().stats().refused_connections, 1U);
   EXPECT_EQ(server.server().stats().open_connections, 2U);
+  go.count_down();
 }
 
 TEST(HttpServerTest, CurlProgramAgrees) {

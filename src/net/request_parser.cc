@@ -27,7 +27,7 @@ ParseFailure failure_for(const boost::system::error_code& problem, const ParserL
 }  // namespace
 
 struct RequestParser::Impl {
-  explicit Impl(const ParserLimits& given) : limits(given) {
+  Impl(const ParserLimits& given, BodyGate given_gate) : limits(given), gate(std::move(given_gate)) {
     parser.header_limit(static_cast<std::uint32_t>(limits.header_bytes));
     parser.body_limit(limits.body_bytes);
   }
@@ -40,7 +40,17 @@ struct RequestParser::Impl {
 
   bool accept_head();
 
+  /// Whether the body may come.
+  bool pass_gate() {
+    if (!gate || parser.is_done()) return true;
+    std::optional<std::uint64_t> announced;
+    if (const auto length = parser.content_length()) announced = *length;
+    auto refusal = gate(request, announced);
+    return !refusal || fail(*std::move(refusal));
+  }
+
   ParserLimits limits;
+  BodyGate gate;
   beast_http::request_parser<beast_http::string_body> parser;
   State state = State::kHead;
   ParsedRequest request;
@@ -84,7 +94,8 @@ bool RequestParser::Impl::accept_head() {
   return true;
 }
 
-RequestParser::RequestParser(const ParserLimits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::RequestParser(const ParserLimits& limits, BodyGate gate)
+    : impl_(std::make_unique<Impl>(limits, std::move(gate))) {}
 RequestParser::~RequestParser() = default;
 
 RequestParser::State RequestParser::state() const { return impl_->state; }
@@ -109,7 +120,7 @@ std::size_t RequestParser::feed(std::string_view bytes) {
         break;
       }
       if (impl.state == State::kHead && impl.parser.is_header_done()) {
-        if (!impl.accept_head()) break;
+        if (!impl.accept_head() || !impl.pass_gate()) break;
         impl.state = State::kBody;
       }
       if (impl.state == State::kBody && impl.parser.is_done()) {

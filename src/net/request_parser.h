@@ -2,7 +2,10 @@
 // Private to this module.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,7 +38,12 @@ class RequestParser {
  public:
   enum class State { kHead, kBody, kDone, kFailed };
 
-  explicit RequestParser(const ParserLimits& limits);
+  /// Looks at a request whose head is complete and whose body is still to come, before any room is made for that:
+  /// nullopt lets it in. `body_bytes` is what the client announces; absent for a chunked body.
+  using BodyGate =
+      std::function<std::optional<ParseFailure>(const ParsedRequest& head, std::optional<std::uint64_t> body_bytes)>;
+
+  explicit RequestParser(const ParserLimits& limits, BodyGate gate = nullptr);
   ~RequestParser();
   RequestParser(const RequestParser&) = delete;
   RequestParser& operator=(const RequestParser&) = delete;

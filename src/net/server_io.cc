@@ -1,9 +1,12 @@
 #include "net/server_io.h"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <thread>
 #include <unordered_map>
 
@@ -21,12 +24,16 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using IoError = boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kReadBytes = 8 * 1024;  // every connection has so much, busy or not
 constexpr std::size_t kWritePieceBytes = 64 * 1024;
 /// A client whose request was refused may still be sending it. Closing at once would reset the connection and could
 /// destroy the answer in flight, so this much more is read and dropped, for this long.
 constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
 constexpr std::chrono::seconds kLingerTime{2};
+
+/// What the rest of the process needs: the database, files, other programs.
+constexpr std::size_t kReservedDescriptors = 128;
+constexpr std::size_t kFewestConnections = 16;
 
 using TimePoint = std::chrono::steady_clock::time_point;
 constexpr TimePoint kNever = TimePoint::max();
@@ -46,22 +53,49 @@ std::string address_text(const tcp::socket& socket) {
   return fmt::format("{}:{}", peer.address().is_v6() ? "[" + address + "]" : address, peer.port());
 }
 
+/// How many connections there are descriptors for.
+std::size_t connections_within_limits(std::size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const auto descriptors = static_cast<std::size_t>(limit.rlim_cur);
+  const std::size_t left = descriptors > kReservedDescriptors ? descriptors - kReservedDescriptors : 0;
+  return std::min(wanted, std::max(left, kFewestConnections));
+}
+
 }  // namespace
 
 struct ServerIo::Impl {
   class Connection;
 
-  explicit Impl(IoOptions given) : options(std::move(given)), loops(std::max(options.threads, 1U)) {}
+  /// A client that has said nothing yet: a socket and no more. TLS begins with its first byte.
+  struct Arrival {
+    explicit Arrival(tcp::socket given) : socket(std::move(given)), deadline(socket.get_executor()) {}
+    tcp::socket socket;
+    asio::steady_timer deadline;
+  };
+  using Arrivals = std::list<std::shared_ptr<Arrival>>;
+
+  explicit Impl(IoOptions given)
+      : options(std::move(given)),
+        capacity(connections_within_limits(options.max_connections)),
+        loops(std::max(options.threads, 1U)) {}
 
   Status listen();
   void run_threads();
   void accept();
   void on_accept(const IoError& problem, tcp::socket socket);
+  void wait_for_first_byte(const std::shared_ptr<Arrival>& arrival);
+  void on_first_byte(const std::shared_ptr<Arrival>& arrival, const IoError& problem);
+  /// False when nobody can be sent away.
+  bool make_room_locked();
+  bool evict_oldest_locked(std::int64_t (Connection::*since)() const);
+  static void close(const std::shared_ptr<Arrival>& arrival);
   void remove(const Connection* connection);
   std::vector<std::shared_ptr<Connection>> snapshot();
   void stop(std::chrono::milliseconds grace);
 
   const IoOptions options;
+  const std::size_t capacity;
   std::vector<IoLoop> loops;  ///< a connection stays with the one it was given at first
   std::size_t next_loop = 0;  ///< of the acceptor
   tcp::acceptor acceptor{loops.front().io};
@@ -71,12 +105,15 @@ struct ServerIo::Impl {
 
   mutable std::mutex mutex;
   std::condition_variable all_closed;
+  Arrivals arrivals;  ///< the oldest first
   std::unordered_map<const Connection*, std::weak_ptr<Connection>> connections;
   bool stopping = false;
   std::shared_ptr<const ServerTls> tls;
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> refused = 0;
+  std::atomic<std::uint64_t> evicted = 0;
   std::atomic<std::uint64_t> failed_handshakes = 0;
+  std::atomic<std::size_t> handshakes = 0;
 };
 
 /// Lives on its loop. Every operation under way holds a reference, so it goes when it is closed and the last one has
@@ -92,7 +129,9 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
     IoError ignored;
     stream_.next_layer().set_option(tcp::no_delay(true), ignored);
     stream_.next_layer().set_option(asio::socket_base::keep_alive(true), ignored);
+    ++server_.handshakes;
   }
+  ~Connection() { end_handshake(); }
 
   void start();
   void drain();
@@ -102,13 +141,26 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
   bool sending() const override { return !outbox_.empty(); }
   void set_deadline(std::chrono::milliseconds time) override { set(read_deadline_, time); }
   void clear_deadline() override { read_deadline_ = kNever; }
+  void set_idle(bool idle) override { idle_since_ = idle ? now_ticks() : 0; }
   void close_gracefully(bool client_may_be_sending) override;
   void close_now() override;
   std::function<void()> output_signal() override;
 
+  // For whoever looks for room, from any thread: since when it does nothing; 0 when it does something, or goes already.
+  std::int64_t handshaking_since() const { return doomed_ ? 0 : handshaking_since_.load(); }
+  std::int64_t idle_since() const { return doomed_ ? 0 : idle_since_.load(); }
+  void evict() {
+    doomed_ = true;
+    cut();
+  }
+
  private:
   enum class State { kHandshaking, kOpen, kClosing, kClosed };
 
+  static std::int64_t now_ticks() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+  void end_handshake() {
+    if (handshaking_since_.exchange(0) != 0) --server_.handshakes;
+  }
   void set(TimePoint& deadline, std::chrono::milliseconds time);
   void watch_deadlines();
   void on_watchdog();
@@ -130,6 +182,9 @@ class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Con
   TimePoint watchdog_at_ = kNever;
   Conversation conversation_;
   State state_ = State::kHandshaking;
+  std::atomic<std::int64_t> handshaking_since_ = now_ticks();
+  std::atomic<std::int64_t> idle_since_ = 0;
+  std::atomic<bool> doomed_ = false;
   bool reading_ = false;
   std::array<char, kReadBytes> read_buffer_;
   std::deque<std::string> outbox_;  ///< not empty: a write is under way
@@ -151,6 +206,7 @@ void ServerConnection::start() {
 }
 
 void ServerConnection::on_handshake(const IoError& problem) {
+  end_handshake();
   if (state_ == State::kClosed) return;
   if (problem) {
     ++server_.failed_handshakes;
@@ -303,6 +359,7 @@ void ServerConnection::linger() {
 void ServerConnection::close_now() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  end_handshake();
   watchdog_.cancel();
   IoError ignored;
   stream_.next_layer().close(ignored);
@@ -369,19 +426,85 @@ void ServerIo::Impl::on_accept(const IoError& problem, tcp::socket socket) {
     return;
   }
   ++accepted;
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<Arrival> arrival;
   {
     const std::scoped_lock lock(mutex);
     if (stopping) return;
-    if (connections.size() >= options.max_connections) {
+    if (arrivals.size() + connections.size() >= capacity && !make_room_locked()) {
       ++refused;
-    } else if (SSL* ssl = SSL_new(tls->context.get())) {
-      connection = std::make_shared<Connection>(std::move(socket), *this, tls, ssl);
-      connections.emplace(connection.get(), connection);
+    } else {
+      arrival = arrivals.emplace_back(std::make_shared<Arrival>(std::move(socket)));
     }
   }
-  if (connection) connection->start();
+  if (arrival) wait_for_first_byte(arrival);
   accept();
+}
+
+void ServerIo::Impl::wait_for_first_byte(const std::shared_ptr<Arrival>& arrival) {
+  asio::post(arrival->socket.get_executor(), [this, arrival] {
+    arrival->deadline.expires_after(options.conversation.request_timeout);
+    arrival->deadline.async_wait([this, arrival](const IoError& cancelled) {
+      if (!cancelled) on_first_byte(arrival, asio::error::timed_out);
+    });
+    arrival->socket.async_wait(tcp::socket::wait_read,
+                               [this, arrival](const IoError& problem) { on_first_byte(arrival, problem); });
+  });
+}
+
+void ServerIo::Impl::on_first_byte(const std::shared_ptr<Arrival>& arrival, const IoError& problem) {
+  std::shared_ptr<Connection> connection;
+  {
+    const std::scoped_lock lock(mutex);
+    const auto place = std::find(arrivals.begin(), arrivals.end(), arrival);
+    if (place == arrivals.end()) return;  // it made room for somebody, or its time was up
+    arrivals.erase(place);
+    if (!problem && !stopping) {
+      if (handshakes >= options.max_handshakes) evict_oldest_locked(&Connection::handshaking_since);
+      if (SSL* ssl = SSL_new(tls->context.get())) {
+        connection = std::make_shared<Connection>(std::move(arrival->socket), *this, tls, ssl);
+        connections.emplace(connection.get(), connection);
+      }
+    }
+  }
+  arrival->deadline.cancel();
+  if (connection) return connection->start();
+  IoError ignored;
+  arrival->socket.close(ignored);
+}
+
+bool ServerIo::Impl::make_room_locked() {
+  if (!arrivals.empty()) {
+    close(arrivals.front());
+    arrivals.pop_front();
+    ++evicted;
+    return true;
+  }
+  return evict_oldest_locked(&Connection::handshaking_since) || evict_oldest_locked(&Connection::idle_since);
+}
+
+bool ServerIo::Impl::evict_oldest_locked(std::int64_t (Connection::*since)() const) {
+  std::shared_ptr<Connection> oldest;
+  std::int64_t oldest_since = 0;
+  for (const auto& [key, weak] : connections) {
+    auto connection = weak.lock();
+    const std::int64_t at = connection ? ((*connection).*since)() : 0;
+    if (at != 0 && (oldest_since == 0 || at < oldest_since)) {
+      oldest_since = at;
+      oldest = std::move(connection);
+    }
+  }
+  if (!oldest) return false;
+  ++evicted;
+  oldest->evict();
+  return true;
+}
+
+void ServerIo::Impl::close(const std::shared_ptr<Arrival>& arrival) {
+  asio::post(arrival->socket.get_executor(), [arrival] {
+    IoError ignored;
+    arrival->socket.close(ignored);
+    arrival->deadline.cancel();
+  });
 }
 
 void ServerIo::Impl::remove(const Connection* connection) {
@@ -404,6 +527,8 @@ void ServerIo::Impl::stop(std::chrono::milliseconds grace) {
   {
     const std::scoped_lock lock(mutex);
     stopping = true;
+    for (const auto& arrival : arrivals) close(arrival);
+    arrivals.clear();
   }
   asio::post(acceptor.get_executor(), [this] {
     IoError ignored;
@@ -445,7 +570,13 @@ std::uint16_t ServerIo::port() const { return impl_->port; }
 
 ServerStats ServerIo::stats() const {
   const std::scoped_lock lock(impl_->mutex);
-  return {impl_->connections.size(), impl_->accepted, impl_->refused, impl_->failed_handshakes, 0};
+  ServerStats stats;
+  stats.open_connections = impl_->connections.size() + impl_->arrivals.size();
+  stats.accepted_connections = impl_->accepted;
+  stats.refused_connections = impl_->refused;
+  stats.evicted_connections = impl_->evicted;
+  stats.failed_handshakes = impl_->failed_handshakes;
+  return stats;
 }
 
 void ServerIo::set_tls(std::shared_ptr<const ServerTls> tls) {

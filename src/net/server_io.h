@@ -16,6 +16,7 @@ struct IoOptions {
   std::string address;
   std::uint16_t port = 0;
   std::size_t max_connections = 0;
+  std::size_t max_handshakes = 0;
   std::chrono::milliseconds write_timeout{};
   unsigned threads = 1;
   ConversationOptions conversation;  ///< its callbacks run on io threads

@@ -75,6 +75,7 @@ Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& cert
   SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   // A resumed session would bring back a client certificate without asking whether it is still good. Connections are
   // kept alive, so resumption would save little.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // an idle connection keeps none
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context, 0);

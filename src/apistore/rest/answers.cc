@@ -66,7 +66,9 @@ net::Response plain_status_response(int status, std::string_view message) {
   const json::Object body{{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", json::Object{}},
                           {"status", "Failure"}, {"message", message}, {"reason", reason_for(status)},
                           {"code", status}};
-  return json_response(status, json::write(body) + "\n");
+  net::Response response = json_response(status, json::write(body) + "\n");
+  if (status == 429) response.headers.set("Retry-After", "1");
+  return response;
 }
 
 std::string success_status(const kube::StatusDetails& details) {

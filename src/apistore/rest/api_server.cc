@@ -140,6 +140,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
   server_options.handler_threads = impl->options.handler_threads;
   server_options.error_response = plain_status_response;
   Router* const router = impl->router.get();
+  server_options.before_body = [router](const net::ServerRequest& head) { return router->refuse_unknown(head); };
+  server_options.is_urgent = Router::is_health_check;
   STRAKE_TRY_CONTEXT(
       impl->server,
       net::HttpsServer::start(std::move(server_options),

@@ -162,11 +162,22 @@ Status Router::check_ready() {
   return {};
 }
 
-std::optional<net::Response> Router::health(const net::ServerRequest& request) {
+bool Router::is_health_check(const net::ServerRequest& request) {
   const auto& segments = request.target.segments;
-  if (segments.size() != 1) return std::nullopt;
-  const std::string& name = segments[0];
-  if (name != "livez" && name != "readyz" && name != "healthz") return std::nullopt;
+  return segments.size() == 1 && (segments[0] == "livez" || segments[0] == "readyz" || segments[0] == "healthz");
+}
+
+std::optional<net::Refusal> Router::refuse_unknown(const net::ServerRequest& head) {
+  const Result<Identity> identity = authenticate(head, credentials_, service_.runtime().wall_now());
+  if (identity.ok()) return std::nullopt;
+  const bool unknown = identity.error().code() == Code::kUnauthenticated;
+  return net::Refusal{unknown ? 401 : 500,
+                      unknown ? identity.error().message() : "who sends this cannot be found out now"};
+}
+
+std::optional<net::Response> Router::health(const net::ServerRequest& request) {
+  if (!is_health_check(request)) return std::nullopt;
+  const std::string& name = request.target.segments[0];
   if (!is_read_method(request)) return method_not_allowed({"GET"});
   if (name != "livez") {
     if (const Status ready = check_ready(); !ready.ok()) {

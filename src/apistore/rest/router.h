@@ -36,6 +36,10 @@ class Router {
   static Result<std::unique_ptr<Router>> make(Service& service, RouterOptions options);
 
   void handle(const net::ServerRequest& request, const net::Responder& responder);
+  /// Before a body is read: who is unknown is told so at once.
+  std::optional<net::Refusal> refuse_unknown(const net::ServerRequest& head);
+  /// Answered under any load.
+  static bool is_health_check(const net::ServerRequest& request);
 
   pki::TokenFile& tokens() { return tokens_; }
   /// Ends watches and answers "not ready" from now on.

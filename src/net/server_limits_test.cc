@@ -1,0 +1,219 @@
+// What all clients together may take from the server: places, handshakes, bodies, answers that wait. Counted, not
+// timed.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/fd.h"
+#include "net/http_server.h"
+#include "net/testing/test_server.h"
+
+namespace strake::net::server_limits_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::RawTlsClient;
+using testing::TestServer;
+
+constexpr std::size_t kMebibyte = 1024 * 1024;
+
+void answer_ok(const ServerRequest&, const Responder& responder) { responder.send({200, {}, "ok"}); }
+
+/// A connection without TLS that says nothing but this.
+Fd connect_and_say(std::uint16_t port, std::string_view bytes) {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_TRUE(write_all(socket.get(), bytes).ok());
+  return socket;
+}
+
+void expect_answer(TestServer& server) {
+  const auto response = server.client().send({"GET", server.url("/"), {}, {}});
+  ASSERT_TRUE(response.ok()) << response.error().to_string();
+  EXPECT_EQ(response->status, 200);
+}
+
+TEST(ServerLimits, ClientsThatSayNothingMakeRoom) {
+  ServerOptions options;
+  options.max_connections = 16;
+  TestServer server(answer_ok, options);
+  std::vector<Fd> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(connect_and_say(server.server().port(), ""));
+  expect_answer(server);
+  EXPECT_GE(server.server().stats().evicted_connections, 184U);
+  EXPECT_LE(server.server().stats().open_connections, 16U);
+  EXPECT_EQ(server.server().stats().refused_connections, 0U);
+}
+
+TEST(ServerLimits, HalfHandshakesMakeRoom) {
+  ServerOptions options;
+  options.max_handshakes = 4;
+  TestServer server(answer_ok, options);
+  std::vector<Fd> halves;
+  for (int i = 0; i < 40; ++i) halves.push_back(connect_and_say(server.server().port(), "\x16\x03"));
+  while (server.server().stats().evicted_connections < 36) std::this_thread::yield();
+  expect_answer(server);
+  EXPECT_LE(server.server().stats().open_connections, 6U);
+}
+
+TEST(ServerLimits, IdleClientsMakeRoomAndBusyOnesAreKept) {
+  std::latch arrived(2), go(1);
+  ServerOptions options;
+  options.max_connections = 16;
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        if (request.raw_target == "/slow") {
+          arrived.count_down();
+          go.wait();
+        }
+        responder.send({200, {}, "ok"});
+      },
+      options);
+  RawTlsClient busy = server.raw_client(), also_busy = server.raw_client();
+  for (RawTlsClient* client : {&busy, &also_busy}) {
+    ASSERT_TRUE(client->write("GET /slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ok());
+  }
+  arrived.wait();
+  std::vector<RawTlsClient> idle;
+  for (int i = 0; i < 40; ++i) idle.push_back(server.raw_client());
+  EXPECT_LE(server.server().stats().open_connections, 17U);
+  go.count_down();
+  EXPECT_TRUE(busy.read_to_end().ends_with("ok"));
+  EXPECT_TRUE(also_busy.read_to_end().ends_with("ok"));
+}
+
+TEST(ServerLimits, TheUnknownNeedNotSendTheirBodies) {
+  std::atomic<int> handled = 0;
+  ServerOptions options;
+  options.before_body = [](const ServerRequest& head) -> std::optional<Refusal> {
+    if (head.headers.has("X-Known")) return std::nullopt;
+    return Refusal{401, "who are you"};
+  };
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        ++handled;
+        responder.send({200, {}, std::to_string(request.body.size())});
+      },
+      options);
+  RawTlsClient unknown = server.raw_client();
+  ASSERT_TRUE(unknown.write("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\nab").ok());
+  EXPECT_TRUE(unknown.read_to_end().starts_with("HTTP/1.1 401 "));
+  RawTlsClient polite = server.raw_client();
+  ASSERT_TRUE(polite.write("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n").ok());
+  EXPECT_TRUE(polite.read_to_end().starts_with("HTTP/1.1 401 ")) << "and no 100 before it";
+  EXPECT_EQ(handled, 0);
+  const auto known = server.client().send({"POST", server.url("/"), {{"X-Known", "1"}}, "body"});
+  ASSERT_TRUE(known.ok()) << known.error().to_string();
+  EXPECT_EQ(known->body, "4");
+}
+
+TEST(ServerLimits, BodiesOfAllClientsTogether) {
+  ServerOptions options;
+  options.max_body_bytes = 100;
+  options.max_total_body_bytes = 150;
+  TestServer server(answer_ok, options);
+  RawTlsClient first = server.raw_client();
+  ASSERT_TRUE(first.write("POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 100\r\n\r\n").ok());
+  while (server.server().stats().body_bytes == 0) std::this_thread::yield();
+  for (const char* head : {"Content-Length: 60", "Transfer-Encoding: chunked"}) {
+    RawTlsClient second = server.raw_client();
+    ASSERT_TRUE(second.write(fmt::format("POST / HTTP/1.1\r\nHost: h\r\n{}\r\n\r\n", head)).ok());
+    EXPECT_TRUE(second.read_to_end().starts_with("HTTP/1.1 429 ")) << head;
+  }
+  expect_answer(server);
+  ASSERT_TRUE(first.write(std::string(100, 'x')).ok());
+  EXPECT_TRUE(first.read_to_end().ends_with("ok"));
+  const auto next = server.client().send({"POST", server.url("/"), {}, std::string(100, 'x')});
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->status, 200) << "what the first held is free again";
+}
+
+TEST(ServerLimits, AnswersThatWaitForTheirReaders) {
+  ServerOptions options;
+  options.gzip_above_bytes = 0;
+  options.max_queued_bytes = 40 * kMebibyte;
+  TestServer server(
+      [](const ServerRequest& request, const Responder& responder) {
+        responder.send({200, {}, std::string(request.raw_target == "/large" ? 16 * kMebibyte : 2, 'x')});
+      },
+      options);
+  {
+    std::vector<RawTlsClient> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.push_back(server.raw_client());
+      ASSERT_TRUE(readers.back().write("GET /large HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+    }
+    while (server.server().stats().queued_bytes < 32 * kMebibyte) std::this_thread::yield();
+    const auto third = server.client().send({"GET", server.url("/large"), {}, {}});
+    ASSERT_TRUE(third.ok()) << third.error().to_string();
+    EXPECT_EQ(third->status, 429);
+    expect_answer(server);  // small answers always go out
+  }
+  while (server.server().stats().queued_bytes > 0) std::this_thread::yield();
+  const auto again = server.client().send({"GET", server.url("/large"), {}, {}});
+  ASSERT_TRUE(again.ok()) << again.error().to_string();
+  EXPECT_EQ(again->body.size(), 16 * kMebibyte);
+}
+
+TEST(ServerLimits, StreamsNobodyReads) {
+  ServerOptions options;
+  options.max_queued_bytes = 2 * kMebibyte;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<StreamSink>> sinks;
+  TestServer server(
+      [&](const ServerRequest&, const Responder& responder) {
+        const std::scoped_lock lock(mutex);
+        sinks.push_back(responder.stream({200, {}}, {.buffer_bytes = 64 * kMebibyte}));
+      },
+      options);
+  RawTlsClient watcher = server.raw_client();
+  ASSERT_TRUE(watcher.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+  const auto begun = [&] {
+    const std::scoped_lock lock(mutex);
+    return !sinks.empty();
+  };
+  while (!begun()) std::this_thread::yield();
+  std::size_t written = 0;
+  while (written < 64 * kMebibyte && sinks[0]->write(std::string(64 * 1024, 'x'))) written += 64 * 1024;
+  EXPECT_LT(written, 64 * kMebibyte) << "cut off long before its own buffer is full";
+  while (server.server().stats().queued_bytes > 0) std::this_thread::yield();
+}
+
+TEST(ServerLimits, HealthIsAnsweredWhenEveryHandlerIsBusy) {
+  std::latch arrived(2), go(1);
+  ServerOptions options;
+  options.handler_threads = 2;
+  options.is_urgent = [](const ServerRequest& request) { return request.raw_target == "/"; };
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        if (request.raw_target == "/slow") {
+          arrived.count_down();
+          go.wait();
+        }
+        responder.send({200, {}, "ok"});
+      },
+      options);
+  std::vector<RawTlsClient> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(server.raw_client());
+    ASSERT_TRUE(slow.back().write("GET /slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ok());
+  }
+  arrived.wait();
+  expect_answer(server);
+  go.count_down();
+  for (RawTlsClient& client : slow) EXPECT_TRUE(client.read_to_end().ends_with("ok"));
+}
+
+}  // namespace
+}  // namespace strake::net::server_limits_test
