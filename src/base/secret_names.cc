@@ -49,9 +49,9 @@ bool names_a_secret(std::string_view name) {
   if (is_any(words, kWholeNames)) return true;
   if (!words.ends_with("_key")) return false;
   // Keys that everybody may know, and keys of tables.
-  static constexpr std::array<std::string_view, 11> kOpenKeys = {
-      "public_key",  "pub_key", "gpg_key",      "host_key", "sort_key",     "primary_key",
-      "foreign_key", "rpm_key", "registry_key", "map_key",  "partition_key"};
+  static constexpr std::array<std::string_view, 12> kOpenKeys = {
+      "public_key",  "pub_key", "gpg_key",      "host_key", "sort_key",      "primary_key",
+      "foreign_key", "rpm_key", "registry_key", "map_key",  "partition_key", "sigstore_key"};
   return !ends_with_any(words, kOpenKeys);
 }
 

@@ -48,4 +48,10 @@ std::string clip_utf8(std::string_view text, std::size_t limit) {
   return std::string(text.substr(0, end)) + std::string(kEllipsis.substr(0, limit));
 }
 
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 10'000) return std::to_string(bytes) + " bytes";
+  if (bytes < 10'000'000) return std::to_string(bytes / 1000) + " kB";
+  return std::to_string(bytes / 1'000'000) + " MB";
+}
+
 }  // namespace strake

@@ -3,6 +3,7 @@
 // ASCII alone, whatever the locale: names, numbers and protocols are not words of a language.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ std::string_view take_until(std::string_view& text, char separator);
 
 /// At most `limit` bytes, the ellipsis of a cut text included; never cut inside a UTF-8 sequence.
 std::string clip_utf8(std::string_view text, std::size_t limit);
+
+/// "312 bytes", "57 kB", "1234 MB": for people, who want to know how much, not how many.
+std::string human_bytes(std::uint64_t bytes);
 
 /// The keys of a map as "a, b, c" for messages, "none" when there is nothing.
 template <typename Map>

@@ -62,4 +62,12 @@ TEST(Text, NamesIn) {
   EXPECT_EQ(names_in(std::map<std::string, int>{}), "none");
 }
 
+TEST(Text, BytesForPeople) {
+  EXPECT_EQ(human_bytes(0), "0 bytes");
+  EXPECT_EQ(human_bytes(9'999), "9999 bytes");
+  EXPECT_EQ(human_bytes(10'000), "10 kB");
+  EXPECT_EQ(human_bytes(9'999'999), "9999 kB");
+  EXPECT_EQ(human_bytes(1'234'000'000), "1234 MB");
+}
+
 }  // namespace strake::text_test

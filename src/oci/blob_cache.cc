@@ -216,4 +216,10 @@ Status CachedSource::reject_content(const Descriptor& descriptor, Error why) con
   return inner_.reject_content(descriptor, std::move(why));
 }
 
+Status read_sparingly(const ImageSource& source, BlobCache* cache, const Descriptor& descriptor,
+                      const std::function<Status(const ImageSource&)>& read) {
+  if (cache == nullptr || (!source.is_remote() && !cache->has(descriptor))) return read(source);
+  return read(CachedSource(source, *cache));
+}
+
 }  // namespace strake::oci

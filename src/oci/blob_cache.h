@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,6 +71,7 @@ class CachedSource final : public ImageSource {
   CachedSource(const ImageSource& inner, BlobCache& cache) : inner_(inner), cache_(cache) {}
 
   std::string description() const override { return inner_.description(); }
+  bool is_remote() const override { return inner_.is_remote(); }
   Result<std::vector<Descriptor>> find_entries(std::string_view reference,
                                                const runtime::Call& call = {}) const override {
     return inner_.find_entries(reference, call);
@@ -77,6 +79,10 @@ class CachedSource final : public ImageSource {
   Result<std::optional<Descriptor>> find_companion(std::string_view tag,
                                                    const runtime::Call& call = {}) const override {
     return inner_.find_companion(tag, call);
+  }
+  Result<std::vector<Descriptor>> find_referrers(const codec::Digest& digest,
+                                                 const runtime::Call& call = {}) const override {
+    return inner_.find_referrers(digest, call);
   }
   Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
                                                 const runtime::Call& call = {}) const override;
@@ -91,5 +97,11 @@ class CachedSource final : public ImageSource {
   mutable std::mutex mutex_;
   mutable std::map<codec::Digest, Reading> reading_;  ///< where the last reader of a blob gets it from
 };
+
+/// Has a blob read from where that costs least: from the cache when it is there; through it, so that the next reader
+/// finds it, when it comes over a network; else from the source. What does not fit into the cache's limit is read and
+/// not kept. `cache` may be nullptr.
+Status read_sparingly(const ImageSource& source, BlobCache* cache, const Descriptor& descriptor,
+                      const std::function<Status(const ImageSource&)>& read);
 
 }  // namespace strake::oci

@@ -62,7 +62,7 @@ Result<std::string> ImageFiles::resolve(std::string_view path, SymbolicLinks lin
       at = std::string(parent_path(at));
       continue;
     }
-    std::string next = at.empty() ? part : at + "/" + part;
+    std::string next = at.empty() ? part : fmt::format("{}/{}", at, part);
     const ImageFile* file = find(next);
     if (file == nullptr) {
       return error(Code::kNotFound, "the image has no /{}{}", next,
@@ -108,11 +108,7 @@ Status ImageFiles::visit_files(const ContentOrigin& origin, const std::vector<st
       return read_wanted(source, layer, files, visit, call)
           .context("reading layer {} of {} ({})", number + 1, origin.manifest.layers.size(), layer.digest.to_string());
     };
-    if (origin.cache != nullptr && origin.cache->has(layer)) {
-      STRAKE_CHECK_OK(read(CachedSource(origin.source, *origin.cache)));
-    } else {
-      STRAKE_CHECK_OK(read(origin.source));
-    }
+    STRAKE_CHECK_OK(read_sparingly(origin.source, origin.cache, layer, read));
   }
   return {};
 }

@@ -87,14 +87,18 @@ Result<LayerIndex> list_layer(const ImageSource& source, const Descriptor& layer
       if (Result<LayerIndex> index = decode_layer_index(*kept); index.ok()) return index;
     }
   }
-  STRAKE_TRY(LayerIndex index, read_layer_index(source, layer, call));
+  std::optional<LayerIndex> index;
+  STRAKE_CHECK_OK(read_sparingly(source, cache, layer, [&](const ImageSource& from) -> Status {
+    STRAKE_TRY(index, read_layer_index(from, layer, call));
+    return {};
+  }));
   if (cache != nullptr) {
-    STRAKE_TRY(const std::string bytes, encode_layer_index(index));
+    STRAKE_TRY(const std::string bytes, encode_layer_index(*index));
     // A full cache or disk costs time at the next listing, not the answer of this one.
     Status written = cache->write_derived(kLayerIndexKind, layer.digest, bytes, call);
     if (!written.ok() && written.error().code() != Code::kExhausted) return std::move(written).error();
   }
-  return index;
+  return *std::move(index);
 }
 
 Result<ImageFiles> ImageFiles::flatten(const std::vector<LayerIndex>& layers, std::uint64_t max_text_bytes) {
@@ -132,6 +136,7 @@ Result<ImageFiles> ImageFiles::read(const ImageSource& source, const Manifest& m
                            layer.digest.to_string(), indexes[i]->diff_id.to_string(), config.diff_ids[i].to_string());
       }));
   std::vector<LayerIndex> layers;
+  layers.reserve(indexes.size());
   for (auto& index : indexes) layers.push_back(*std::move(index));
   return flatten(layers);
 }

@@ -73,6 +73,10 @@ std::unique_ptr<codec::Source> make_text_source(std::string text) {
   return std::make_unique<TextSource>(std::move(text));
 }
 
+std::string referrers_tag(const codec::Digest& digest) {
+  return fmt::format("{}-{}", codec::to_string(digest.algorithm()), digest.hex());
+}
+
 std::string entry_names(const std::vector<Descriptor>& entries) {
   if (entries.empty()) return "nothing";
   std::vector<std::string> names;
@@ -156,6 +160,16 @@ Result<std::optional<Descriptor>> ImageSource::find_companion(std::string_view t
   if (found.ok()) return std::optional(*std::move(found));
   if (found.error().code() == Code::kNotFound) return std::optional<Descriptor>();
   return std::move(found).error();
+}
+
+Result<std::vector<Descriptor>> ImageSource::find_referrers(const codec::Digest& digest,
+                                                            const runtime::Call& call) const {
+  const std::string tag = referrers_tag(digest);
+  STRAKE_TRY(const std::optional<Descriptor> entry, find_companion(tag, call));
+  if (!entry) return std::vector<Descriptor>();
+  STRAKE_TRY_CONTEXT(const std::string text, read_blob(*entry, kMaxManifestBytes, call), "{}", tag);
+  STRAKE_TRY_CONTEXT(Index index, parse_index(text, entry->media_type), "{}", tag);
+  return std::move(index.manifests);
 }
 
 Result<Descriptor> ImageSource::resolve(std::string_view reference, const Platform& platform,

@@ -50,6 +50,9 @@ class ImageSource {
   /// For messages: "image layout /var/tmp/release".
   virtual std::string description() const = 0;
 
+  /// Whether blobs come over a network, so that one that was read is worth keeping.
+  virtual bool is_remote() const { return false; }
+
   /// Every entry a name may mean: a tag, a ref.name or a digest; "" stands for all of a layout or archive, and for the
   /// reference a registry source was opened with. At least one, or kNotFound.
   virtual Result<std::vector<Descriptor>> find_entries(std::string_view reference,
@@ -69,6 +72,12 @@ class ImageSource {
   /// that may be asked has it. Asked first is the place the image came from, whatever the rules of its mirror say about
   /// tags. An error says that nobody could be asked, or that what was found is bad.
   virtual Result<std::optional<Descriptor>> find_companion(std::string_view tag, const runtime::Call& call = {}) const;
+
+  /// What was attached to an image by referring to it: manifests whose subject it is, each with its artifact type. At
+  /// most kMaxIndexEntries; none is an empty list. Whoever may write to the repository may attach: it proves nothing.
+  /// This one reads the index under referrers_tag(), which stands in for the interface registries have for it.
+  virtual Result<std::vector<Descriptor>> find_referrers(const codec::Digest& digest,
+                                                         const runtime::Call& call = {}) const;
 
   /// The only entry of that name.
   Result<Descriptor> find_entry(std::string_view reference, const runtime::Call& call = {}) const;
@@ -97,6 +106,9 @@ class ImageSource {
 
 /// Whether a failure only says that one place does not have something, or cannot or may not be asked: another may.
 bool may_be_elsewhere(const Error& error);
+
+/// "sha256-HEX": where the referrers of an image are listed in a registry, or a layout, that has no interface for them.
+std::string referrers_tag(const codec::Digest& digest);
 
 /// A source that owns the text it reads.
 std::unique_ptr<codec::Source> make_text_source(std::string text);

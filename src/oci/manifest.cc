@@ -48,6 +48,7 @@ Result<Descriptor> parse_descriptor(const json::Value* value, const std::string&
     named.variant = json::find_string(*platform, {"variant"}).value_or("");
     descriptor.platform = std::move(named);
   }
+  descriptor.artifact_type = json::find_string(*value, {"artifactType"}).value_or("");
   return descriptor;
 }
 
@@ -94,6 +95,7 @@ json::Object Descriptor::to_json() const {
     if (!platform->variant.empty()) named["variant"] = platform->variant;
     object["platform"] = std::move(named);
   }
+  if (!artifact_type.empty()) object["artifactType"] = artifact_type;
   return object;
 }
 

@@ -57,6 +57,7 @@ struct Descriptor {
   std::uint64_t size = 0;
   std::map<std::string, std::string> annotations = {};
   std::optional<Platform> platform = {};
+  std::string artifact_type = {};  ///< of a referrer: what it is
 
   json::Object to_json() const;
 };

@@ -5,7 +5,10 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include "base/text.h"
 #include "codec/base64.h"
+#include "oci/image_source.h"
+#include "oci/reference.h"
 
 namespace strake::oci {
 
@@ -71,39 +74,62 @@ Result<SigstoreStatement> parse_statement(std::string_view payload) {
   return SigstoreStatement{std::move(reference), *digest, optional};
 }
 
-struct SplitName {
-  std::string_view repository;
-  std::string_view tag;  ///< without the colon; empty when there is none
-  bool by_digest = false;
-};
+bool names_a_version(const Reference& reference) { return !reference.tag.empty() || reference.digest.has_value(); }
 
-SplitName split_name(std::string_view name) {
-  SplitName split;
-  if (const std::size_t at = name.find('@'); at != std::string_view::npos) {
-    split.by_digest = true;
-    name = name.substr(0, at);
-  }
-  const std::size_t slash = name.rfind('/');
-  const std::size_t colon = name.rfind(':');
-  // A colon before the last slash belongs to a port.
-  if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash)) {
-    split.tag = name.substr(colon + 1);
-    name = name.substr(0, colon);
-  }
-  split.repository = name;
-  return split;
+/// A digest decides; a tag beside it says nothing about what is used.
+bool fits_digest_or_exact(const Reference& ours, const Reference& theirs) {
+  if (ours.name() != theirs.name() || theirs.tag.empty() || theirs.digest) return false;
+  return ours.digest || ours.tag == theirs.tag;
 }
 
-Status require_identity(std::string_view stated, std::string_view image, SigstoreIdentity rule) {
-  const SplitName ours = split_name(image);
-  const SplitName theirs = split_name(stated);
-  bool fits = ours.repository == theirs.repository;
-  if (rule == SigstoreIdentity::kMatchRepoDigestOrExact) {
-    fits = fits && !theirs.tag.empty() && !theirs.by_digest && (ours.by_digest || ours.tag == theirs.tag);
+/// The image as its signer called it. Prefixes end where a part of the name does: "a.example/x" is none of
+/// "a.example/xy".
+Result<Reference> remapped(const Reference& ours, const SigstoreIdentity& identity) {
+  const std::string text = ours.to_string();
+  const std::string& prefix = identity.name;
+  const std::string name = ours.name();
+  const bool below = name == prefix || (name.starts_with(prefix) && name[prefix.size()] == '/');
+  if (!below) return ours;
+  return parse_reference(identity.signed_prefix + text.substr(prefix.size())).context("{}", identity.to_string());
+}
+
+Result<bool> fits_identity(const Reference& ours, const Reference& theirs, const SigstoreIdentity& identity) {
+  using Rule = SigstoreIdentity::Rule;
+  switch (identity.rule) {
+    case Rule::kMatchRepoDigestOrExact: return fits_digest_or_exact(ours, theirs);
+    case Rule::kMatchExact: return ours == theirs && names_a_version(ours);
+    case Rule::kMatchRepository: return ours.name() == theirs.name();
+    case Rule::kExactReference: {
+      STRAKE_TRY(const Reference expected, parse_reference(identity.name));
+      return expected == theirs && names_a_version(expected);
+    }
+    case Rule::kExactRepository: {
+      STRAKE_TRY(const Reference expected, parse_reference(identity.name));
+      return expected.name() == theirs.name();
+    }
+    case Rule::kRemapIdentity: break;
   }
-  if (fits) return {};
-  return broken_link(
-      "identity", fmt::format("the statement is about {}, which does not fit {} ({})", stated, image, to_string(rule)));
+  STRAKE_TRY(const Reference signed_as, remapped(ours, identity));
+  return fits_digest_or_exact(signed_as, theirs);
+}
+
+Status require_identity(std::string_view stated, std::string_view image, const SigstoreIdentity& identity) {
+  const Result<Reference> theirs = parse_reference(stated);
+  if (!theirs.ok()) return broken_link("identity", theirs.error().to_string());
+  Reference ours;
+  if (identity.depends_on_name()) {
+    const Result<Reference> parsed = parse_reference(image);
+    if (!parsed.ok()) return broken_link("identity", parsed.error().to_string());
+    ours = *parsed;
+  }
+  const Result<bool> fits = fits_identity(ours, *theirs, identity);
+  if (!fits.ok()) return broken_link("identity", fits.error().to_string());
+  if (*fits) return {};
+  if (!identity.depends_on_name()) {
+    return broken_link("identity", fmt::format("the statement is about {}, which is not {}", stated, identity.name));
+  }
+  return broken_link("identity", fmt::format("the statement is about {}, which does not fit {} ({})", stated, image,
+                                             identity.to_string()));
 }
 
 }  // namespace
@@ -125,6 +151,8 @@ SigstoreKey::~SigstoreKey() = default;
 Result<SigstoreKey> SigstoreKey::parse(std::string_view pem) {
   constexpr std::size_t kMaxKeyBytes = 64u << 10;
   if (pem.size() > kMaxKeyBytes) return error(Code::kExhausted, "key: {} bytes are no public key", pem.size());
+  // OpenSSL has no buffer of nothing.
+  if (pem.empty()) return error(Code::kInvalidArgument, "key: it is empty; expected a PEM public key");
   const std::unique_ptr<BIO, SigstoreFree> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   STRAKE_INVARIANT(bio != nullptr);
   auto impl = std::make_unique<Impl>(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr));
@@ -158,17 +186,70 @@ bool SigstoreKey::signed_by(std::string_view bytes, std::string_view signature) 
   return good;
 }
 
-std::string_view to_string(SigstoreIdentity identity) {
-  switch (identity) {
-    case SigstoreIdentity::kMatchRepoDigestOrExact: return "MatchRepoDigestOrExact";
-    case SigstoreIdentity::kMatchRepository: return "MatchRepository";
+std::string_view to_string(SigstoreIdentity::Rule rule) {
+  using Rule = SigstoreIdentity::Rule;
+  switch (rule) {
+    case Rule::kMatchRepoDigestOrExact: return "matchRepoDigestOrExact";
+    case Rule::kMatchExact: return "matchExact";
+    case Rule::kMatchRepository: return "matchRepository";
+    case Rule::kExactReference: return "exactReference";
+    case Rule::kExactRepository: return "exactRepository";
+    case Rule::kRemapIdentity: return "remapIdentity";
   }
   return "unknown";
 }
 
-std::string sigstore_tag(const codec::Digest& digest) {
-  return fmt::format("{}-{}.sig", codec::to_string(digest.algorithm()), digest.hex());
+std::string SigstoreIdentity::to_string() const {
+  std::string text(oci::to_string(rule));
+  if (!name.empty()) text += "=" + name;
+  if (!signed_prefix.empty()) text += "=" + signed_prefix;
+  return text;
 }
+
+Result<SigstoreIdentity> parse_sigstore_identity(std::string_view text) {
+  using Rule = SigstoreIdentity::Rule;
+  constexpr Rule kRules[] = {Rule::kMatchRepoDigestOrExact, Rule::kMatchExact,      Rule::kMatchRepository,
+                             Rule::kExactReference,         Rule::kExactRepository, Rule::kRemapIdentity};
+  // Names of images have no '='.
+  const std::vector<std::string_view> parts = split(text, '=');
+  for (const Rule rule : kRules) {
+    if (parts.front() != to_string(rule)) continue;
+    const std::size_t wanted =
+        rule == Rule::kRemapIdentity ? 3 : (rule == Rule::kExactReference || rule == Rule::kExactRepository ? 2 : 1);
+    if (parts.size() != wanted) {
+      return error(Code::kInvalidArgument, "'{}': expected {}{}", text, to_string(rule),
+                   wanted == 3 ? "=PREFIX=SIGNEDPREFIX" : (wanted == 2 ? "=NAME" : " and nothing behind it"));
+    }
+    SigstoreIdentity identity{rule};
+    if (wanted > 1) identity.name = parts[1];
+    if (wanted > 2) identity.signed_prefix = parts[2];
+    if (rule == Rule::kRemapIdentity) {
+      // A prefix may be a registry alone.
+      for (const std::string& prefix : {identity.name, identity.signed_prefix}) {
+        STRAKE_TRY_CONTEXT(const Reference below, parse_reference(prefix + "/x"), "'{}'", text);
+        if (below.name() != prefix + "/x") {
+          return error(Code::kInvalidArgument, "'{}': '{}' has to begin with a registry, as docker.io/library", text,
+                       prefix);
+        }
+      }
+    } else if (wanted > 1) {
+      STRAKE_TRY_CONTEXT(const Reference named, parse_reference(identity.name), "'{}'", text);
+      if (rule == Rule::kExactReference && !names_a_version(named)) {
+        return error(Code::kInvalidArgument, "'{}': the name needs a tag or a digest; exactRepository takes any", text);
+      }
+      if (rule == Rule::kExactRepository && names_a_version(named)) {
+        return error(Code::kInvalidArgument, "'{}': a repository has no tag and no digest", text);
+      }
+    }
+    return identity;
+  }
+  return error(Code::kInvalidArgument,
+               "'{}' is no identity; there are matchRepoDigestOrExact, matchExact, matchRepository, "
+               "exactReference=NAME, exactRepository=NAME and remapIdentity=PREFIX=SIGNEDPREFIX",
+               text);
+}
+
+std::string sigstore_tag(const codec::Digest& digest) { return referrers_tag(digest) + ".sig"; }
 
 std::vector<SigstoreAttachment> sigstore_attachments(const Manifest& manifest) {
   std::vector<SigstoreAttachment> attachments;
@@ -182,7 +263,7 @@ std::vector<SigstoreAttachment> sigstore_attachments(const Manifest& manifest) {
 
 Result<SigstoreStatement> verify_sigstore(const SigstoreKey& key, std::string_view payload,
                                           std::string_view signature_base64, const codec::Digest& digest,
-                                          std::string_view image, SigstoreIdentity identity) {
+                                          std::string_view image, const SigstoreIdentity& identity) {
   if (payload.size() > kMaxSigstorePayloadBytes) {
     return broken_link("payload", fmt::format("{} bytes are more than a statement may have", payload.size()));
   }

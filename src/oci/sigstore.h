@@ -50,15 +50,33 @@ class SigstoreKey {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Which names in a statement fit the name an image is used under.
-enum class SigstoreIdentity {
-  /// The default of image policies: by tag the very same name; by digest any tag of the same repository. A name without
-  /// a
-  /// tag never fits.
-  kMatchRepoDigestOrExact,
-  kMatchRepository,  ///< any name of the same repository
+/// Which names in a statement fit the name an image is used under: the rules of containers-policy.json(5).
+struct SigstoreIdentity {
+  enum class Rule {
+    /// The default of image policies: by tag the very same name; by digest any tag of the same repository. A name
+    /// without a tag never fits.
+    kMatchRepoDigestOrExact,
+    kMatchExact,       ///< the very same name, with its tag or digest
+    kMatchRepository,  ///< any name of the same repository
+    kExactReference,   ///< the name given, whatever the image is called here
+    kExactRepository,  ///< any name of the repository given
+    /// An image below a prefix is taken for one below another; then as kMatchRepoDigestOrExact.
+    kRemapIdentity,
+  };
+  Rule rule = Rule::kMatchRepoDigestOrExact;
+  std::string name = {};           ///< of kExact...; the prefix of kRemapIdentity
+  std::string signed_prefix = {};  ///< of kRemapIdentity: what stands in its place
+
+  /// As parse_sigstore_identity() reads it.
+  std::string to_string() const;
+  /// Whether it is of importance what the image is called here.
+  bool depends_on_name() const { return rule != Rule::kExactReference && rule != Rule::kExactRepository; }
+
+  bool operator==(const SigstoreIdentity&) const = default;
 };
-std::string_view to_string(SigstoreIdentity identity);
+std::string_view to_string(SigstoreIdentity::Rule rule);
+/// "matchRepository", "exactReference=NAME", "exactRepository=NAME", "remapIdentity=PREFIX=SIGNEDPREFIX", ...
+Result<SigstoreIdentity> parse_sigstore_identity(std::string_view text);
 
 struct SigstoreStatement {
   std::string docker_reference;
@@ -70,6 +88,6 @@ struct SigstoreStatement {
 /// link that broke: signature, payload, digest or identity.
 Result<SigstoreStatement> verify_sigstore(const SigstoreKey& key, std::string_view payload,
                                           std::string_view signature_base64, const codec::Digest& digest,
-                                          std::string_view image, SigstoreIdentity identity);
+                                          std::string_view image, const SigstoreIdentity& identity);
 
 }  // namespace strake::oci

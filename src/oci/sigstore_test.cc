@@ -2,63 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fd.h"
-#include "base/subprocess.h"
 #include "codec/base64.h"
-#include "support/temp_dir.h"
+#include "oci/testing/signer.h"
 
-// Keys and signatures are made by the openssl program.
 namespace strake::oci::sigstore_test {
+
+using testing::Signer;
+using Rule = SigstoreIdentity::Rule;
 
 const codec::Digest kImage = codec::Digest::sha256_of("an image");
 constexpr std::string_view kName = "registry.example.com:5000/os/rhcos:4.21";
-constexpr auto kDefaultRule = SigstoreIdentity::kMatchRepoDigestOrExact;
+const SigstoreIdentity kDefaultRule;
 
 std::string statement(std::string_view name = kName, std::string_view optional = R"({"creator":"us","extra":[1]})") {
-  return fmt::format(
-      R"({{"critical":{{"identity":{{"docker-reference":"{}"}},"image":{{"docker-manifest-digest":"{}"}},"type":"cosign container image signature"}},"optional":{}}})",
-      name, kImage.to_string(), optional);
+  return testing::sigstore_statement(kImage, name, optional);
 }
 
-class Signer {
- public:
-  explicit Signer(const std::vector<std::string>& how) {
-    std::vector<std::string> arguments{"genpkey", "-out", key_file()};
-    arguments.insert(arguments.end(), how.begin(), how.end());
-    openssl(arguments);
-    public_pem = openssl({"pkey", "-in", key_file(), "-pubout"});
-  }
-  static Signer p256() { return Signer({"-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"}); }
-
-  std::string sign(const std::string& payload) const {
-    EXPECT_TRUE(write_file_atomic(dir_ / "payload", payload, 0600).ok());
-    return codec::encode_base64(openssl({"dgst", "-sha256", "-sign", key_file(), (dir_ / "payload").string()}));
-  }
-
-  SigstoreKey key() const {
-    Result<SigstoreKey> parsed = SigstoreKey::parse(public_pem);
-    EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
-    return *std::move(parsed);
-  }
-
-  std::string public_pem;
-
- private:
-  std::string key_file() const { return (dir_ / "key.pem").string(); }
-  static std::string openssl(std::vector<std::string> arguments) {
-    Command command;
-    command.argv = std::move(arguments);
-    command.argv.insert(command.argv.begin(), "openssl");
-    const Result<ProcessOutput> output = run_checked(command);
-    EXPECT_TRUE(output.ok()) << output.error().to_string();
-    return output.ok() ? output->stdout_bytes : "";
-  }
-  test::TempDir dir_;
-};
-
 TEST(Sigstore, GoodSignaturesOfBothKindsOfKeys) {
-  const Signer p256 = Signer::p256();
-  const Signer rsa({"-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"});
+  const Signer p256;
+  const Signer rsa(Signer::Kind::kRsa2048);
   for (const Signer* signer : {&p256, &rsa}) {
     for (const std::string& payload : {statement(), statement(kName, "null")}) {
       const Result<SigstoreStatement> verified =
@@ -70,7 +32,7 @@ TEST(Sigstore, GoodSignaturesOfBothKindsOfKeys) {
 }
 
 TEST(Sigstore, OneFlippedBitAnywhereIsRefused) {
-  const Signer signer = Signer::p256();
+  const Signer signer;
   const std::string payload = statement();
   const std::string signature = signer.sign(payload);
   const auto flipped = [](std::string bytes, std::size_t at) {
@@ -105,13 +67,13 @@ TEST(Sigstore, OneFlippedBitAnywhereIsRefused) {
     EXPECT_TRUE(refused.error().message().starts_with(c.says)) << c.name << ": " << refused.error().message();
   }
   const Result<SigstoreStatement> other =
-      verify_sigstore(Signer::p256().key(), payload, signature, kImage, kName, kDefaultRule);
+      verify_sigstore(Signer().key(), payload, signature, kImage, kName, kDefaultRule);
   ASSERT_FALSE(other.ok());
   EXPECT_TRUE(other.error().message().starts_with("signature: ")) << other.error().message();
 }
 
 TEST(Sigstore, StatementsAreReadStrictly) {
-  const Signer signer = Signer::p256();
+  const Signer signer;
   const SigstoreKey key = signer.key();
   const std::string good = statement();
   const auto changed = [&](std::string_view from, std::string_view to) {
@@ -141,7 +103,7 @@ TEST(Sigstore, StatementsAreReadStrictly) {
 }
 
 TEST(Sigstore, IdentityRules) {
-  const Signer signer = Signer::p256();
+  const Signer signer;
   const SigstoreKey key = signer.key();
   const std::string repository = "registry.example.com:5000/os/rhcos";
   const std::string by_digest = repository + "@" + kImage.to_string();
@@ -165,24 +127,85 @@ TEST(Sigstore, IdentityRules) {
   for (const Case& c : cases) {
     const std::string payload = statement(c.stated);
     const std::string signature = signer.sign(payload);
-    const auto fits = [&](SigstoreIdentity rule) {
-      const auto verified = verify_sigstore(key, payload, signature, kImage, c.image, rule);
+    const auto fits = [&](Rule rule) {
+      const auto verified = verify_sigstore(key, payload, signature, kImage, c.image, {rule});
       const bool blames_identity = verified.ok() || verified.error().message().starts_with("identity: ");
       EXPECT_TRUE(blames_identity) << c.name;
       return verified.ok();
     };
-    EXPECT_EQ(fits(SigstoreIdentity::kMatchRepoDigestOrExact), c.by_default) << c.name;
-    EXPECT_EQ(fits(SigstoreIdentity::kMatchRepository), c.by_repository) << c.name;
+    EXPECT_EQ(fits(Rule::kMatchRepoDigestOrExact), c.by_default) << c.name;
+    EXPECT_EQ(fits(Rule::kMatchRepository), c.by_repository) << c.name;
+  }
+}
+
+TEST(Sigstore, IdentitiesThatNameSomethingElse) {
+  const Signer signer;
+  const SigstoreKey key = signer.key();
+  struct Case {
+    std::string identity;
+    std::string stated;
+    std::string image;
+    bool fits;
+  };
+  const std::string digest = "@" + kImage.to_string();
+  const Case cases[] = {
+      {"matchExact", "quay.io/os/a:1", "quay.io/os/a:1", true},
+      {"matchExact", "quay.io/os/a" + digest, "quay.io/os/a" + digest, true},
+      {"matchExact", "quay.io/os/a:1", "quay.io/os/a" + digest, false},
+      {"matchExact", "quay.io/os/a", "quay.io/os/a", false},
+      {"exactReference=quay.io/os/a:1", "quay.io/os/a:1", "mirror.lan/any:thing", true},
+      {"exactReference=quay.io/os/a:1", "quay.io/os/a:2", "quay.io/os/a:2", false},
+      {"exactReference=quay.io/os/a:1", "quay.io/os/a:1", "", true},
+      {"exactRepository=quay.io/os/a", "quay.io/os/a:7", "mirror.lan/any:thing", true},
+      {"exactRepository=quay.io/os/a", "quay.io/os/ab:7", "quay.io/os/ab:7", false},
+      {"remapIdentity=mirror.lan=quay.io", "quay.io/os/a:1", "mirror.lan/os/a:1", true},
+      {"remapIdentity=mirror.lan=quay.io", "quay.io/os/a:1", "mirror.lan/os/a:2", false},
+      {"remapIdentity=mirror.lan=quay.io", "quay.io/os/a:1", "mirror.lan/os/a" + digest, true},
+      {"remapIdentity=mirror.lan=quay.io", "quay.io/os/a:1", "mirror.lan:5000/os/a:1", false},
+      {"remapIdentity=mirror.lan/ocp=quay.io/org", "quay.io/org/a:1", "mirror.lan/ocp/a:1", true},
+      {"remapIdentity=mirror.lan/ocp=quay.io/org/a", "quay.io/org/a:1", "mirror.lan/ocp:1", true},
+      {"remapIdentity=mirror.lan/ocp=quay.io/org", "quay.io/org/a:1", "mirror.lan/ocpx/a:1", false},
+      // What is not below the prefix keeps its own name.
+      {"remapIdentity=mirror.lan/ocp=quay.io/org", "other.io/org/a:1", "other.io/org/a:1", true},
+      {"matchRepository", "busybox:1", "docker.io/library/busybox:2", true},
+  };
+  for (const Case& c : cases) {
+    const std::string name = c.identity + " " + c.stated + " " + c.image;
+    const Result<SigstoreIdentity> identity = parse_sigstore_identity(c.identity);
+    ASSERT_TRUE(identity.ok()) << identity.error().to_string();
+    EXPECT_EQ(identity->to_string(), c.identity);
+    const std::string payload = statement(c.stated);
+    const auto verified = verify_sigstore(key, payload, signer.sign(payload), kImage, c.image, *identity);
+    EXPECT_EQ(verified.ok(), c.fits) << name;
+    if (verified.ok()) continue;
+    EXPECT_TRUE(verified.error().message().starts_with("identity: ")) << verified.error().message();
+  }
+}
+
+TEST(Sigstore, IdentitiesNobodyMeans) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "there are matchRepoDigestOrExact"},         {"matchrepository", "there are matchRepoDigestOrExact"},
+      {"matchRepository=a.io/b", "nothing behind it"},  {"exactReference", "exactReference=NAME"},
+      {"exactReference=", "reference is empty"},        {"exactReference=quay.io/os/a", "needs a tag or a digest"},
+      {"exactRepository=quay.io/os/a:1", "has no tag"}, {"remapIdentity=a.io", "=PREFIX=SIGNEDPREFIX"},
+      {"remapIdentity=a.io=", "'/x' is not a path"},    {"remapIdentity=ocp=quay.io", "has to begin with a registry"},
+  };
+  for (const auto& [text, says] : cases) {
+    const Result<SigstoreIdentity> identity = parse_sigstore_identity(text);
+    ASSERT_FALSE(identity.ok()) << text;
+    EXPECT_NE(identity.error().to_string().find(says), std::string::npos)
+        << text << ": " << identity.error().to_string();
   }
 }
 
 TEST(Sigstore, OtherKeysAreRefused) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "expected a PEM public key"},
+      {"\n", "expected a PEM public key"},
       {"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "expected a PEM public key"},
-      {Signer({"-algorithm", "ED25519"}).public_pem, "neither RSA nor ECDSA P-256"},
-      {Signer({"-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"}).public_pem, "neither RSA nor ECDSA P-256"},
-      {Signer({"-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"}).public_pem, "RSA of 1024 bits"},
+      {Signer(Signer::Kind::kEd25519).public_pem(), "neither RSA nor ECDSA P-256"},
+      {Signer(Signer::Kind::kP384).public_pem(), "neither RSA nor ECDSA P-256"},
+      {Signer(Signer::Kind::kRsa1024).public_pem(), "RSA of 1024 bits"},
       {std::string(1 << 20, 'x'), "no public key"},
   };
   for (const auto& [pem, says] : cases) {

@@ -282,9 +282,10 @@ void describe_changes(std::string& text, std::string_view sign, const std::vecto
 }  // namespace
 
 bool Difference::any() const {
-  return !files.empty() || std::ranges::any_of(packages, [](const PackageDifference& difference) {
-    return !difference.changes.empty() || !difference.problem.empty();
-  });
+  return !files.empty() || !kernels_before.empty() || !kernels_after.empty() ||
+         std::ranges::any_of(packages, [](const PackageDifference& difference) {
+           return !difference.changes.empty() || !difference.problem.empty();
+         });
 }
 
 Result<Difference> compare_images(OsImage& before, OsImage& after, const CompareOptions& options,
@@ -292,6 +293,12 @@ Result<Difference> compare_images(OsImage& before, OsImage& after, const Compare
   Difference difference;
   if (options.packages) {
     STRAKE_TRY(difference.packages, compare_packages(before, after, call));
+    STRAKE_TRY(difference.kernels_before, read_kernel_versions(before, call));
+    STRAKE_TRY(difference.kernels_after, read_kernel_versions(after, call));
+    if (difference.kernels_before == difference.kernels_after) {
+      difference.kernels_before.clear();
+      difference.kernels_after.clear();
+    }
   }
   if (options.files) {
     STRAKE_TRY(difference.files, Comparison(before, after, call).run());
@@ -319,11 +326,25 @@ json::Object difference_json(const Difference& difference) {
     }
     packages.emplace_back(std::move(entry));
   }
-  return {{"files", std::move(files)}, {"packages", std::move(packages)}};
+  json::Object object{{"files", std::move(files)}, {"packages", std::move(packages)}};
+  if (!difference.kernels_before.empty() || !difference.kernels_after.empty()) {
+    const auto texts = [](const std::vector<std::string>& list) { return json::Array(list.begin(), list.end()); };
+    object["kernels"] =
+        json::Object{{"before", texts(difference.kernels_before)}, {"after", texts(difference.kernels_after)}};
+  }
+  return object;
 }
 
 std::string describe_difference(const Difference& difference) {
   std::string text;
+  if (!difference.kernels_before.empty() || !difference.kernels_after.empty()) {
+    const auto shown = [](const std::vector<std::string>& versions) {
+      std::string list;
+      for (const std::string& version : versions) list += (list.empty() ? "" : ", ") + visible_line(version);
+      return list.empty() ? "none" : list;
+    };
+    text += fmt::format("Kernel: {} -> {}\n", shown(difference.kernels_before), shown(difference.kernels_after));
+  }
   for (const PackageDifference& system : difference.packages) {
     if (!system.problem.empty()) {
       text +=

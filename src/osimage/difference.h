@@ -29,6 +29,8 @@ struct PackageDifference {
 struct Difference {
   std::vector<FileDifference> files;
   std::vector<PackageDifference> packages;
+  std::vector<std::string> kernels_before;  ///< their versions; both empty where they are the same
+  std::vector<std::string> kernels_after;
 
   /// True when something differs, or could not be compared.
   bool any() const;
@@ -36,7 +38,7 @@ struct Difference {
 
 struct CompareOptions {
   bool files = true;
-  bool packages = true;
+  bool packages = true;  ///< and kernels
 };
 
 /// Reads as little as will do: objects with the same checksum and files at the same place of the same layer are equal

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 
 #include "base/fd.h"
 #include "osimage/listing.h"
@@ -113,7 +114,7 @@ class Extraction {
   Extraction(OsImage& image, std::filesystem::path directory, const ExtractOptions& options, const runtime::Call& call)
       : image_(image), target_(std::move(directory)), options_(options), call_(call) {}
 
-  Result<Extracted> run(const OsImage::Found& what) {
+  Result<Extracted> run(const std::vector<OsImage::Found>& what) {
     STRAKE_CHECK_OK(collect(what));
     STRAKE_CHECK_OK(target_.open());
     STRAKE_CHECK_OK(check_free());
@@ -136,37 +137,51 @@ class Extraction {
   using Nodes = std::map<std::string, const OsNode*>;  // by path in the target; a folder before what is in it
 
   /// Details first: which entry is a file and which a link must be known before anything is written.
-  Status collect(const OsImage::Found& what) {
-    std::vector<std::string> all;
-    const NodeVisitor remember = [&](const std::string& path, const OsNode&) -> Status {
-      all.push_back(path);
-      return {};
-    };
-    if (what.node->is_directory()) {
-      STRAKE_CHECK_OK(walk_nodes(what.path, *what.node, true, NodeOrder::kByName, remember));
-    } else {
-      all.push_back(what.path);
+  Status collect(const std::vector<OsImage::Found>& what) {
+    std::map<std::string, std::string> all;  // path in the image -> in the target
+    for (const OsImage::Found& found : what) {
+      const bool is_folder = found.node->is_directory();
+      const std::size_t cut = options_.keep_paths ? 0
+                              : is_folder         ? (found.path.empty() ? 0 : found.path.size() + 1)
+                                                  : found.path.size() - name_of(found.path).size();
+      const NodeVisitor remember = [&](const std::string& path, const OsNode&) -> Status {
+        all.emplace(path, path.substr(cut));
+        return {};
+      };
+      if (is_folder) STRAKE_CHECK_OK(walk_nodes(found.path, *found.node, true, NodeOrder::kByName, remember));
+      if (!is_folder) all.emplace(found.path, found.path.substr(cut));
+      if (!options_.keep_paths) continue;
+      if (is_folder && !found.path.empty()) all.emplace(found.path, found.path);
+      for (std::string_view folder = parent_of(found.path); !folder.empty(); folder = parent_of(folder)) {
+        all.emplace(folder, folder);
+      }
     }
-    STRAKE_CHECK_OK(image_.load_details(all, call_));
-    const std::size_t cut = what.node->is_directory() ? (what.path.empty() ? 0 : what.path.size() + 1)
-                                                      : what.path.size() - name_of(what.path).size();
-    for (const std::string& path : all) add(path.substr(cut), path, *image_.tree().find(path));
+    std::vector<std::string> paths;
+    for (const auto& [path, target] : all) paths.push_back(path);
+    STRAKE_CHECK_OK(image_.load_details(paths, call_));
+    for (const auto& [path, target] : all) STRAKE_CHECK_OK(add(target, path, *image_.tree().find(path)));
     return {};
   }
 
-  void add(const std::string& target, const std::string& path, const OsNode& node) {
+  Status add(const std::string& target, const std::string& path, const OsNode& node) {
+    ++extracted_.steps;
+    if (!node.is_directory() && !taken_.insert(target).second) {
+      return error(Code::kInvalidArgument, "two of the files would become {}: /{} is the second", target_.shown(target),
+                   path);
+    }
     switch (node.type) {
-      case NodeType::kDirectory: folders_.emplace(target, &node); return;
-      case NodeType::kSymlink: links_.emplace(target, &node); return;
+      case NodeType::kDirectory: folders_.emplace(target, &node); return {};
+      case NodeType::kSymlink: links_.emplace(target, &node); return {};
       case NodeType::kFile:
         files_.emplace(target, &node);
         sources_[path] = target;
-        return;
+        return {};
       case NodeType::kCharacterDevice:
       case NodeType::kBlockDevice:
       case NodeType::kFifo:
-      case NodeType::kFileOrSymlink: extracted_.skipped.push_back("/" + path); return;
+      case NodeType::kFileOrSymlink: extracted_.skipped.push_back("/" + path); return {};
     }
+    return {};
   }
 
   /// Before anything is fetched: what would be refused in the end is refused now.
@@ -185,7 +200,7 @@ class Extraction {
                        to_string(node->type));
         }
         if (!options_.overwrite) {
-          return error(Code::kExists, "{} exists; --force replaces it", target_.shown(path));
+          return error(Code::kExists, "{} exists; {} replaces it", target_.shown(path), options_.overwrite_option);
         }
       }
     }
@@ -200,8 +215,9 @@ class Extraction {
     const OsImage::OpenSink open = [&](const std::vector<std::string>& sharing) -> Result<codec::Sink*> {
       STRAKE_TRY(current, staging.create());
       // Content that is read anew takes the place of what came first.
-      std::erase_if(staged_,
-                    [&](const auto& earlier) { return earlier.second.front() == sources_.at(sharing.front()); });
+      const auto [earlier, first] = staged_as_.try_emplace(sharing.front(), current.number);
+      if (!first) staged_.erase(std::exchange(earlier->second, current.number));
+      ++extracted_.steps;
       for (const std::string& path : sharing) staged_[current.number].push_back(sources_.at(path));
       sink = std::make_unique<codec::FdSink>(current.fd.get(), target_.shown(sources_.at(sharing.front())));
       return sink.get();
@@ -279,14 +295,17 @@ class Extraction {
   const runtime::Call& call_;
   Nodes folders_, files_, links_;
   std::map<std::string, std::string> sources_;              ///< path in the image -> in the target
+  std::set<std::string> taken_;                             ///< paths in the target that are no folders
   std::map<std::size_t, std::vector<std::string>> staged_;  ///< number in the staging -> paths in the target
+  std::map<std::string, std::size_t> staged_as_;            ///< the first path in the image of each content -> number
   Extracted extracted_;
 };
 
 }  // namespace
 
-Result<Extracted> extract_files(OsImage& image, const OsImage::Found& what, const std::filesystem::path& directory,
-                                const ExtractOptions& options, const runtime::Call& call) {
+Result<Extracted> extract_files(OsImage& image, const std::vector<OsImage::Found>& what,
+                                const std::filesystem::path& directory, const ExtractOptions& options,
+                                const runtime::Call& call) {
   return Extraction(image, directory, options, call).run(what);
 }
 

@@ -44,7 +44,15 @@ class Extraction : public ::testing::Test {
 
   Result<Extracted> extract(const std::string& path, bool overwrite = false) {
     STRAKE_TRY(const OsImage::Found found, image_->resolve(path, OsImage::LastLink::kKeep, {}));
-    return extract_files(*image_, found, target(), {.overwrite = overwrite}, {});
+    return extract_files(*image_, {found}, target(), {.overwrite = overwrite}, {});
+  }
+  Result<Extracted> extract_matches(const std::vector<std::string>& patterns) {
+    std::vector<OsImage::Found> all;
+    for (const std::string& pattern : patterns) {
+      STRAKE_TRY(std::vector<OsImage::Found> found, image_->match(pattern, {}));
+      all.insert(all.end(), found.begin(), found.end());
+    }
+    return extract_files(*image_, all, target(), {.keep_paths = true}, {});
   }
 
   std::string content(const std::string& path) const {
@@ -95,6 +103,53 @@ TEST_F(Extraction, AFileOrALink) {
   ASSERT_TRUE(extract("/usr/out").ok());
   EXPECT_EQ(names(), (std::vector<std::string>{"a", "out"}));
   EXPECT_EQ(content("a"), "A");
+}
+
+TEST_F(Extraction, SeveralPathsAndPatternsKeepTheirPlaces) {
+  const auto extracted = extract_matches({"/usr/lib/*", "/usr/**/x", "/usr/lib/a", "/etc/shadow"});
+  ASSERT_TRUE(extracted.ok()) << extracted.error().to_string();
+  EXPECT_EQ(extracted->files, 4u) << "a file that fits twice is written once";
+  EXPECT_EQ(content("usr/lib/a"), "A");
+  EXPECT_EQ(content("usr/lib/same"), "A");
+  EXPECT_EQ(content("usr/ro/x"), "X");
+  EXPECT_EQ(mode("usr/ro"), 0555u) << "folders on the way are those of the image";
+  EXPECT_EQ(mode("usr/etc/shadow"), 0u) << "/etc is another name for where a commit keeps it";
+  EXPECT_FALSE(std::filesystem::exists(target() / "usr/bin"));
+  std::filesystem::permissions(target() / "usr/ro", std::filesystem::perms::owner_all, ignored_);
+}
+
+TEST_F(Extraction, PatternsThatFitNothingOrAFolder) {
+  const auto nothing = image_->match("/usr/lib/*.so", {});
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().code(), Code::kNotFound);
+  EXPECT_NE(nothing.error().message().find("nothing in /usr/lib fits /usr/lib/*.so"), std::string::npos);
+  EXPECT_EQ(image_->match("/usr/lob/*", {}).error().code(), Code::kNotFound);
+  const auto folders = image_->match("/*/li[ab]", {});
+  ASSERT_TRUE(folders.ok()) << folders.error().to_string();
+  ASSERT_EQ(folders->size(), 1u);
+  EXPECT_EQ(folders->front().path, "usr/lib");
+  const auto all = image_->match("/usr/**", {});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 6u) << "what is in a folder that fits goes with it";
+}
+
+/// Keeping account of one file must not mean looking at all others.
+TEST(ExtractionOfManyFiles, TakesStepsInProportion) {
+  test::TempDir directory;
+  runtime::ThreadRuntime runtime;
+  std::vector<SampleFile> files;
+  for (int i = 0; i < 300; ++i) files.push_back({fmt::format("usr/many/{}", i), fmt::format("content {}", i)});
+  testing::write_image(directory.path() / "layout", testing::native_image(SampleTree(files), 2));
+  const auto layout = oci::Layout::open(directory.path() / "layout");
+  ASSERT_TRUE(layout.ok());
+  const auto image = OsImage::open(*layout, "os", {}, runtime, {});
+  ASSERT_TRUE(image.ok()) << image.error().to_string();
+  const auto found = (*image)->resolve("/usr", OsImage::LastLink::kKeep, {});
+  ASSERT_TRUE(found.ok());
+  const auto extracted = extract_files(**image, {*found}, directory.path() / "target", {}, {});
+  ASSERT_TRUE(extracted.ok()) << extracted.error().to_string();
+  EXPECT_EQ(extracted->files, 300u);
+  EXPECT_LE(extracted->steps, 2 * 300u + 1);
 }
 
 TEST_F(Extraction, WhatExistsStays) {

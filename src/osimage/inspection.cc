@@ -270,6 +270,16 @@ Result<std::vector<PackageDatabase>> read_packages(OsImage& image, const runtime
   return read_databases(databases, files);
 }
 
+Result<std::vector<std::string>> read_kernel_versions(OsImage& image, const runtime::Call& call) {
+  std::vector<std::string> versions;
+  STRAKE_TRY(const auto modules, find_folder(image, kModulesFolder, call));
+  if (!modules) return versions;
+  for (const auto& [version, folder] : modules->node->children) {
+    if (folder->children.contains("vmlinuz") || folder->children.contains("initramfs.img")) versions.push_back(version);
+  }
+  return versions;
+}
+
 Result<Inspection> inspect(OsImage& image, const runtime::Call& call) {
   WantedFiles files;
   STRAKE_TRY(const std::vector<FoundDatabase> databases, find_databases(image, files, call));

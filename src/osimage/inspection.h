@@ -55,6 +55,9 @@ Result<Inspection> inspect(OsImage& image, const runtime::Call& call);
 /// Only the packages, for comparing two images.
 Result<std::vector<PackageDatabase>> read_packages(OsImage& image, const runtime::Call& call);
 
+/// Only the versions of the kernels, for the same; reads no layer.
+Result<std::vector<std::string>> read_kernel_versions(OsImage& image, const runtime::Call& call);
+
 json::Object inspection_json(const ImageFacts& facts, const Inspection& inspection);
 std::string describe_inspection(const ImageFacts& facts, const Inspection& inspection, bool list_packages);
 

@@ -79,9 +79,12 @@ Result<const ObjectLayer*> LayerObjects::load(std::size_t layer, const OpenObjec
   STRAKE_TRY(const ObjectLayer* objects, known(layer));
   if (objects != nullptr) return objects;
   const LayerPromise& promise = layers_[layer];
-  STRAKE_TRY_CONTEXT(ObjectLayer read, read_object_layer(origin_.source, promise.descriptor, form_, open, call),
-                     "reading {}", layer_name(promise, layers_in_image_));
-  STRAKE_CHECK_OK(keep(layer, std::move(read)));
+  const auto read = [&](const oci::ImageSource& source) -> Status {
+    STRAKE_TRY_CONTEXT(ObjectLayer scanned, read_object_layer(source, promise.descriptor, form_, open, call),
+                       "reading {}", layer_name(promise, layers_in_image_));
+    return keep(layer, std::move(scanned));
+  };
+  STRAKE_CHECK_OK(oci::read_sparingly(origin_.source, origin_.cache, promise.descriptor, read));
   if (origin_.cache != nullptr) {
     STRAKE_TRY(const std::string bytes, encode_object_layer(*objects_[layer]));
     // A full cache or disk costs time at the next listing, not the answer of this one.
@@ -176,11 +179,7 @@ Status LayerObjects::copy_files(Wanted wanted, const OpenObjectSink& open, const
       return copy_layer_objects(source, promise.descriptor, form_, open_wanted, call)
           .context("reading {}", layer_name(promise, layers_in_image_));
     };
-    if (origin_.cache != nullptr && origin_.cache->has(promise.descriptor)) {
-      STRAKE_CHECK_OK(copy(oci::CachedSource(origin_.source, *origin_.cache)));
-    } else {
-      STRAKE_CHECK_OK(copy(origin_.source));
-    }
+    STRAKE_CHECK_OK(oci::read_sparingly(origin_.source, origin_.cache, promise.descriptor, copy));
     take_off();
   }
   if (wanted.empty()) return {};

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "oci/layers.h"
+#include "osimage/path_pattern.h"
 
 namespace strake::osimage {
 
@@ -82,6 +83,39 @@ Result<OsImage::Found> OsImage::resolve(std::string_view path, LastLink last, co
   }
   const std::string kept = kept_at(at);
   return Found{kept, tree_.find(kept)};
+}
+
+namespace {
+
+void collect_matches(const PathPattern& pattern, const PathPattern::State& state, const std::string& path,
+                     const OsNode& folder, std::vector<OsImage::Found>& found) {
+  for (const auto& [name, child] : folder.children) {
+    const PathPattern::State next = pattern.step(state, name);
+    if (next.empty()) continue;
+    std::string child_path = join_path(path, name);
+    if (pattern.fits(next)) {
+      found.push_back({std::move(child_path), child.get()});
+    } else if (child->is_directory()) {
+      collect_matches(pattern, next, child_path, *child, found);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<OsImage::Found>> OsImage::match(std::string_view text, const runtime::Call& call) {
+  Result<Found> literally = resolve(text, LastLink::kKeep, call);
+  if (literally.ok()) return std::vector<Found>{*std::move(literally)};
+  if (literally.error().code() != Code::kNotFound || !looks_like_pattern(text)) return std::move(literally).error();
+  STRAKE_TRY(const PathPattern pattern, PathPattern::parse(text));
+  // Without parts it is a path whose characters were escaped.
+  STRAKE_TRY(Found folder,
+             resolve(pattern.folder(), pattern.parts().empty() ? LastLink::kKeep : LastLink::kFollow, call));
+  if (pattern.parts().empty()) return std::vector<Found>{std::move(folder)};
+  std::vector<Found> found;
+  collect_matches(pattern, pattern.start(), folder.path, *folder.node, found);
+  if (found.empty()) return error(Code::kNotFound, "nothing in /{} fits {}", folder.path, text);
+  return found;
 }
 
 Status OsImage::load_nodes(const std::vector<OsNode*>& nodes, const runtime::Call& call) {
@@ -194,11 +228,7 @@ Status OsImage::copy_placed(const std::map<LayerPlace, std::vector<std::string>>
       return oci::read_layer(source, descriptor, show, call)
           .context("reading {}", layer_name({layer, descriptor, descriptor.digest}, manifest_->layers.size()));
     };
-    if (cache_ != nullptr && cache_->has(descriptor)) {
-      STRAKE_CHECK_OK(read(oci::CachedSource(*source_, *cache_)));
-    } else {
-      STRAKE_CHECK_OK(read(*source_));
-    }
+    STRAKE_CHECK_OK(oci::read_sparingly(*source_, cache_, descriptor, read));
     if (found != expected) {
       return error(Code::kInternal,
                    "{} of {} files are not where the index of layer {} says; try again with --no-cache",

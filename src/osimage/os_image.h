@@ -80,6 +80,12 @@ class OsImage {
   /// /usr/etc, /etc is another name for that. kNotFound names the folder that does exist and what is in it.
   Result<Found> resolve(std::string_view path, LastLink last, const runtime::Call& call);
 
+  /// Everything that fits a pattern (path_pattern.h), in order of names. Its first parts, up to the first that is a
+  /// pattern, are followed through links as in resolve(); behind that links are names like others. Below a folder that
+  /// fits nothing is looked for: the folder stands for it. Where the text itself is a path that exists, that is meant.
+  /// kNotFound when nothing fits.
+  Result<std::vector<Found>> match(std::string_view pattern, const runtime::Call& call);
+
   /// Asked for each content that comes; it may be that of several files. nullptr: not wanted after all. Asked again for
   /// the same when a mirror delivered something else and the layer is read anew: what the last sink got counts.
   using OpenSink = std::function<Result<codec::Sink*>(const std::vector<std::string>& paths)>;

@@ -105,7 +105,7 @@ TEST_P(WrongPlace, LeavesNothingBehind) {
 
   const auto found = (*image)->resolve("/usr", OsImage::LastLink::kFollow, {});
   ASSERT_TRUE(found.ok());
-  ASSERT_TRUE(extract_files(**image, *found, dir_ / "out", {}, {}).ok());
+  ASSERT_TRUE(extract_files(**image, {*found}, dir_ / "out", {}, {}).ok());
   EXPECT_GT(source_.take_lies(), 0u);
   EXPECT_EQ(*read_file(dir_ / "out/lib/os-release", 1000), "NAME=right");
   EXPECT_EQ(*read_file(dir_ / "out/bin/tool", 1000), "#!right");

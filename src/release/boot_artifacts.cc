@@ -11,7 +11,6 @@
 
 #include "base/fd.h"
 #include "oci/blob_pipe.h"
-#include "oci/partial_file.h"
 #include "release/artifact_image.h"
 #include "release/url_reader.h"
 
@@ -35,7 +34,17 @@ void add_platform(const std::string& arch, const std::string& platform, const st
         continue;
       }
       if (!seen.insert(*digest).second) continue;
-      list.artifacts.push_back({*std::move(digest), artifact.location, file_name, arch, platform, format, member});
+      BootArtifact found{*std::move(digest), artifact.location, file_name, arch, platform, format, member};
+      if (!artifact.uncompressed_sha256.empty()) {
+        Result<codec::Digest> inner =
+            codec::Digest::from_hex(codec::Digest::Algorithm::kSha256, artifact.uncompressed_sha256);
+        if (!inner.ok()) {
+          if (!wrong) wrong = std::move(inner).error().context(label + ": uncompressed-sha256");
+          continue;
+        }
+        found.unpacked = *std::move(inner);
+      }
+      list.artifacts.push_back(std::move(found));
     }
   }
 }
@@ -73,17 +82,6 @@ Status stream_file(const std::filesystem::path& path, std::uint64_t offset, cons
     if (got == 0) return {};
     STRAKE_CHECK_OK(on_data({reinterpret_cast<const char*>(buffer.data()), got}));
   }
-}
-
-Result<codec::Digest> hash_file(const std::filesystem::path& path, codec::Digest::Algorithm algorithm,
-                                const std::stop_token& stop) {
-  codec::Hasher hasher(algorithm);
-  const auto update = [&](std::string_view data) -> Status {
-    hasher.update(data);
-    return {};
-  };
-  STRAKE_CHECK_OK(stream_file(path, 0, update, stop));
-  return std::move(hasher).finish();
 }
 
 Error refused(std::string_view url, int status) {
@@ -222,44 +220,6 @@ Status verify_download(const ArtifactDownloads& downloads, const BootArtifact& a
   const codec::Digest found = std::move(hasher).finish();
   if (found == artifact.digest) return {};
   return not_genuine("{} has SHA-256 {}, the release says {}", artifact.location, found.hex(), artifact.digest.hex());
-}
-
-Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
-                                          const BootArtifact& artifact, const std::filesystem::path& folder,
-                                          oci::BlobCache* cache, runtime::Runtime& runtime, const runtime::Call& call) {
-  // The name comes from a URL: nothing in it may lead out of the folder.
-  if (artifact.file_name.empty() || artifact.file_name.starts_with('.') ||
-      artifact.file_name.find('/') != std::string::npos) {
-    return error(Code::kInvalidArgument, "'{}' is no name for a file", artifact.location);
-  }
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return errno_error(failure.value(), folder.string());
-  const oci::BlobFilePaths paths{folder / fmt::format(".{}.partial", artifact.digest.hex()),
-                                 folder / artifact.file_name};
-  if (std::filesystem::exists(paths.complete, failure)) {
-    STRAKE_TRY(const codec::Digest found, hash_file(paths.complete, artifact.digest.algorithm(), call.stop));
-    if (found == artifact.digest) return DownloadOutcome::kPresent;
-    std::filesystem::remove(paths.complete, failure);
-    if (failure) return errno_error(failure.value(), paths.complete.string());
-  }
-  const Result<PlacedArtifact> beside = find_artifact(place, artifact, call);
-  if (!beside.ok() && beside.error().code() != Code::kNotFound) return beside.error();
-  const std::optional<oci::Descriptor> cached = beside.ok() ? std::nullopt : find_cached(cache, artifact);
-  oci::Descriptor file{std::string(kBootArtifactType), artifact.digest, 0};
-  if (beside.ok() || cached) {
-    file.size = beside.ok() ? beside->file.size : cached->size;
-  } else {
-    STRAKE_TRY(file.size, downloads.size(artifact.location, call));
-  }
-  const ArtifactSource location(downloads, {artifact}, runtime);
-  const oci::FillBlob fill = [&](std::uint64_t offset, const oci::ImageSource::OnData& on_data) {
-    if (cached) return oci::CachedSource(location, *cache).stream_blob(file, offset, on_data, call);
-    return (beside.ok() ? *beside->source : location).stream_blob(file, offset, on_data, call);
-  };
-  STRAKE_TRY([[maybe_unused]] const oci::FileFetch fetched, oci::fetch_to_file(paths, file, fill, runtime, call));
-  if (beside.ok()) return DownloadOutcome::kFromRelease;
-  return cached ? DownloadOutcome::kFromCache : DownloadOutcome::kFromLocation;
 }
 
 ArtifactSource::ArtifactSource(const ArtifactDownloads& downloads, std::vector<BootArtifact> artifacts,

@@ -25,7 +25,8 @@ struct BootArtifact {
   std::string arch;       ///< RPM name
   std::string platform;
   std::string format;
-  std::string member;  ///< "disk", "kernel", ...
+  std::string member;                          ///< "disk", "kernel", ...
+  std::optional<codec::Digest> unpacked = {};  ///< of what is in it, where it is compressed and somebody wrote it down
 
   /// "x86_64 metal iso disk"
   std::string label() const;
@@ -93,6 +94,15 @@ enum class DownloadOutcome { kPresent, kFromRelease, kFromCache, kFromLocation }
 /// A file that is there already counts when its SHA-256 is right, and is replaced otherwise; a download that died goes
 /// on.
 Result<DownloadOutcome> download_artifact(const ReleasePlace& place, const ArtifactDownloads& downloads,
+                                          const BootArtifact& artifact, const std::filesystem::path& folder,
+                                          oci::BlobCache* cache, runtime::Runtime& runtime, const runtime::Call& call);
+
+/// Whether the name of a file says that it is compressed (gz, xz, zst), and what remains of the name without that.
+std::optional<std::string> unpacked_name(std::string_view file_name);
+
+/// The same for what is in a compressed file: it is unpacked as it comes and never lies on disk as it was. Both
+/// checksums count, the file's and, where the release has one, that of its content. What died begins anew.
+Result<DownloadOutcome> download_unpacked(const ReleasePlace& place, const ArtifactDownloads& downloads,
                                           const BootArtifact& artifact, const std::filesystem::path& folder,
                                           oci::BlobCache* cache, runtime::Runtime& runtime, const runtime::Call& call);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "codec/compress.h"
 #include "net/testing/test_server.h"
 #include "oci/copy.h"
 #include "oci/layout.h"
@@ -166,6 +167,72 @@ TEST_F(DownloadTest, TravelsAsAnImageBesideTheRelease) {
   // Another file under the same tag is not taken for it.
   const BootArtifact other = artifact("something else");
   EXPECT_EQ(find_artifact(*place_, other, {}).error().code(), Code::kNotFound);
+}
+
+TEST(BootArtifacts, NamesOfWhatIsInside) {
+  EXPECT_EQ(unpacked_name("disk.qcow2.gz"), "disk.qcow2");
+  EXPECT_EQ(unpacked_name("disk.raw.xz"), "disk.raw");
+  EXPECT_EQ(unpacked_name("disk.raw.zst"), "disk.raw");
+  EXPECT_EQ(unpacked_name("disk.iso"), std::nullopt);
+}
+
+/// A compressed file behind a file URL, and what the release says of it.
+class UnpackTest : public DownloadTest {
+ protected:
+  BootArtifact packed(const std::string& file_bytes, const std::string& inner_sum) {
+    EXPECT_TRUE(write_file_atomic(dir_ / "disk.raw.gz", file_bytes, 0644).ok());
+    const std::string entry = fmt::format(
+        R"({{"artifacts":{{"metal":{{"release":"1","formats":{{"raw.gz":{{"disk":{{"location":"file://{}","sha256":"{}","uncompressed-sha256":"{}"}}}}}}}}}}}})",
+        (dir_ / "disk.raw.gz").string(), codec::sha256_hex(file_bytes), inner_sum);
+    const auto list = boot_artifacts_of(stream_with(entry));
+    EXPECT_TRUE(list.ok()) << (list.ok() ? "" : list.error().to_string());
+    return list->artifacts.front();
+  }
+  Result<DownloadOutcome> unpack(const BootArtifact& artifact) {
+    return download_unpacked(*place_, *downloads_, artifact, dir_ / "out", cache_.get(), runtime_, {});
+  }
+  std::size_t files() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(dir_ / "out")) ++count;
+    return count;
+  }
+};
+
+TEST_F(UnpackTest, OnlyTheContentComesToRest) {
+  const BootArtifact good = packed(codec::gzip(content_), codec::sha256_hex(content_));
+  const auto outcome = unpack(good);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().to_string();
+  EXPECT_EQ(*outcome, DownloadOutcome::kFromLocation);
+  EXPECT_EQ(*read_file(dir_ / "out/disk.raw", 1u << 20), content_);
+  EXPECT_EQ(files(), 1u) << "neither the compressed file nor a partial one";
+  EXPECT_EQ(*unpack(good), DownloadOutcome::kPresent);
+  ASSERT_TRUE(write_file_atomic(dir_ / "out/disk.raw", "damaged", 0644).ok());
+  EXPECT_EQ(*unpack(good), DownloadOutcome::kFromLocation);
+  EXPECT_EQ(*read_file(dir_ / "out/disk.raw", 1u << 20), content_);
+}
+
+TEST_F(UnpackTest, BothChecksumsCount) {
+  const auto inner = unpack(packed(codec::gzip(content_), codec::sha256_hex("something else")));
+  ASSERT_FALSE(inner.ok());
+  EXPECT_EQ(inner.error().verdict(), Verdict::kNotGenuine) << inner.error().to_string();
+  EXPECT_NE(inner.error().to_string().find("unpacks to SHA-256"), std::string::npos) << inner.error().to_string();
+  EXPECT_EQ(files(), 0u);
+  // The file was changed behind the release's back: its own checksum is named, whatever unpacking made of it.
+  const BootArtifact good = packed(codec::gzip(content_), codec::sha256_hex(content_));
+  std::string flipped = codec::gzip(content_);
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
+  ASSERT_TRUE(write_file_atomic(dir_ / "disk.raw.gz", flipped, 0644).ok());
+  const auto outer = unpack(good);
+  ASSERT_FALSE(outer.ok());
+  EXPECT_EQ(outer.error().verdict(), Verdict::kNotGenuine) << outer.error().to_string();
+  EXPECT_NE(outer.error().to_string().find("has digest"), std::string::npos) << outer.error().to_string();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_FALSE(boot_artifacts_of(stream_with(iso_entry("https://x.example/a.iso", "12"))).ok());
+}
+
+TEST_F(UnpackTest, WhatIsNotCompressedIsBroughtAsItIs) {
+  EXPECT_EQ(*unpack(artifact(content_)), DownloadOutcome::kFromLocation);
+  EXPECT_EQ(*read_file(dir_ / "out/a.iso", 1u << 20), content_);
 }
 
 }  // namespace strake::release::boot_artifacts_test

@@ -4,17 +4,12 @@
 #include <mutex>
 #include <set>
 
+#include "base/text.h"
 #include "oci/parallel.h"
 
 namespace strake::release {
 
 namespace {
-
-std::string human_bytes(std::uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
-  if (bytes < 10'000'000) return fmt::format("{} kB", bytes / 1000);
-  return fmt::format("{} MB", bytes / 1'000'000);
-}
 
 std::string layers_text(const std::vector<oci::Descriptor>& layers) {
   std::uint64_t bytes = 0;
@@ -176,9 +171,10 @@ class ChainWalk {
   }
 
   Status check_sigstore_of(const PlacedImage& image, const std::string& name) {
-    STRAKE_TRY(const oci::SigstoreStatement statement,
-               check_sigstore(image, name, options_.sigstore->keys, options_.sigstore->identity, call_));
-    add_link("sigstore", image.entry.digest.to_string(), fmt::format("signed as {}", statement.docker_reference));
+    STRAKE_TRY(const oci::SigstoreProof proof,
+               oci::check_sigstore(*image.source, image.entry.digest, name, options_.sigstore->keys,
+                                   options_.sigstore->identity, call_));
+    add_link("sigstore", image.entry.digest.to_string(), fmt::format("signed as {}", proof.statement.docker_reference));
     return {};
   }
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "oci/sigstore_check.h"
 #include "release/boot_artifacts.h"
 #include "release/payload.h"
 #include "release/release_signatures.h"
-#include "release/sigstore_check.h"
 
 namespace strake::release {
 
@@ -74,7 +74,7 @@ struct ChainReport {
 struct SigstoreDemand {
   std::vector<oci::SigstoreKey> keys;  ///< empty: sigstore signatures are not asked for
   bool components = false;             ///< of every component too, not of the release image alone
-  oci::SigstoreIdentity identity = oci::SigstoreIdentity::kMatchRepoDigestOrExact;
+  oci::SigstoreIdentity identity = {};
   std::string signed_as;  ///< the name the release image was signed under; empty: the one it is pulled by
 };
 

@@ -46,7 +46,15 @@ std::string boot_image_releases(const stream::Stream& stream) {
   return text.empty() ? "none" : text;
 }
 
-/// The streams of the boot image data by name; the default one under the release's default where it has no name.
+json::Value document_or_null(const ReleasePayload& payload, const std::string& name) {
+  const auto found = payload.manifests.find(name);
+  if (found == payload.manifests.end()) return nullptr;
+  Result<json::Value> document = json::parse(found->second);
+  return document.ok() ? *std::move(document) : json::Value(nullptr);
+}
+
+}  // namespace
+
 std::map<std::string, const stream::Stream*> named_boot_streams(const ReleasePayload& payload) {
   std::map<std::string, const stream::Stream*> streams;
   if (!payload.boot_images) return streams;
@@ -58,15 +66,6 @@ std::map<std::string, const stream::Stream*> named_boot_streams(const ReleasePay
   }
   return streams;
 }
-
-json::Value document_or_null(const ReleasePayload& payload, const std::string& name) {
-  const auto found = payload.manifests.find(name);
-  if (found == payload.manifests.end()) return nullptr;
-  Result<json::Value> document = json::parse(found->second);
-  return document.ok() ? *std::move(document) : json::Value(nullptr);
-}
-
-}  // namespace
 
 std::map<std::string, DeclaredVersion> declared_versions(const ReleasePayload& payload) {
   std::map<std::string, DeclaredVersion> versions;

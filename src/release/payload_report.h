@@ -15,6 +15,9 @@ struct DeclaredVersion {
 };
 std::map<std::string, DeclaredVersion> declared_versions(const ReleasePayload& payload);
 
+/// The streams of the boot image data by name; the default one under the release's default where it has no name.
+std::map<std::string, const stream::Stream*> named_boot_streams(const ReleasePayload& payload);
+
 std::string describe_release(const ReleasePayload& payload);
 
 /// Members named as `oc adm release info -o json` names them (image, digest, metadata, references, displayVersions),

@@ -163,7 +163,21 @@ StreamAnswer answer_with_images(const Stream& stream, const StreamQuery& query, 
   return answer;
 }
 
-StreamAnswer answer_with_azure(const Stream& stream, const StreamQuery& query, const AzureImages& azure) {
+/// What an installation takes: the image without a purchase plan, of the second generation unless told otherwise; where
+/// the marketplace has none, the disk, which boots on both.
+Result<std::string> azure_reference(const Stream& stream, const StreamQuery& query, const AzureImages& azure) {
+  const auto free_plan = azure.plans.find(std::string(kNoPurchasePlan));
+  const MarketplacePlan plan = free_plan == azure.plans.end() ? MarketplacePlan{} : free_plan->second;
+  const AzureGeneration wanted = query.generation.value_or(AzureGeneration::kV2);
+  if (const auto& image = wanted == AzureGeneration::kV1 ? plan.gen1 : plan.gen2) return image->urn();
+  const bool none = !plan.gen1 && !plan.gen2;
+  if (azure.disk && (none || !query.generation)) return azure.disk->url;
+  if (!query.generation) return std::string();
+  return error(Code::kNotFound, "stream '{}' has no {} image for Azure machines of generation {} (it has: {})",
+               stream.name, query.arch, to_string(wanted), none ? "none" : (plan.gen1 ? "V1" : "V2"));
+}
+
+Result<StreamAnswer> answer_with_azure(const Stream& stream, const StreamQuery& query, const AzureImages& azure) {
   StreamAnswer answer = answer_at(stream, {"architectures", query.arch, std::string(kExtensions)});
   json::Object value;
   for (const auto& [member, platform] : kExtensionPlatforms) {
@@ -178,14 +192,8 @@ StreamAnswer answer_with_azure(const Stream& stream, const StreamQuery& query, c
   }
   if (azure.disk) rows.push_back({"(disk to copy)", "-", azure.disk->url});
   answer.text = align_columns(rows);
-  // What an installation takes by default: the image without a purchase plan for second generation machines, else the
-  // disk.
-  const auto free_plan = azure.plans.find(std::string(kNoPurchasePlan));
-  if (free_plan != azure.plans.end() && free_plan->second.gen2) {
-    answer.references = {free_plan->second.gen2->urn()};
-  } else if (azure.disk) {
-    answer.references = {azure.disk->url};
-  }
+  STRAKE_TRY(std::string reference, azure_reference(stream, query, azure));
+  if (!reference.empty()) answer.references = {std::move(reference)};
   return answer;
 }
 
@@ -291,6 +299,16 @@ std::string release_summary(const StreamArchitecture& architecture, const std::s
 }
 
 }  // namespace
+
+std::string stream_platform(std::string_view name) { return std::string(name == "vsphere" ? "vmware" : name); }
+
+std::string_view to_string(AzureGeneration generation) {
+  switch (generation) {
+    case AzureGeneration::kV1: return "V1";
+    case AzureGeneration::kV2: return "V2";
+  }
+  return "unknown";
+}
 
 Result<std::string> StreamAnswer::reference() const {
   if (references.size() == 1) return references.front();

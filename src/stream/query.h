@@ -4,6 +4,7 @@
 // reads here too.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,19 @@
 
 namespace strake::stream {
 
+/// What streams call a platform, of what people do: "vsphere" is their vmware. Other names pass through.
+std::string stream_platform(std::string_view name);
+
+/// Of Azure's virtual machines (hyperVGeneration).
+enum class AzureGeneration { kV1, kV2 };
+std::string_view to_string(AzureGeneration generation);  ///< "V1"
+
 struct StreamQuery {
   std::string arch;  ///< RPM name
   std::string platform;
   std::string region;
   std::string format;
+  std::optional<AzureGeneration> generation = {};  ///< of Azure: nullopt is the second, where there is a choice
 };
 
 struct StreamAnswer {

@@ -67,6 +67,27 @@ TEST(StreamQuery, JsonIsWhatStandsInTheStream) {
   EXPECT_EQ(azure->value.as_object().size(), 2u) << "azure-disk and marketplace, not the extension of another cloud";
 }
 
+TEST(StreamQuery, AzureMachinesOfEitherGeneration) {
+  const Stream stream = stream_of_corpus("rhcos.json");
+  const auto reference = [&](const char* arch, std::optional<AzureGeneration> generation) -> Result<std::string> {
+    STRAKE_TRY(const StreamAnswer answer, ask_stream(stream, {arch, "azure", "", "", generation}));
+    return answer.reference();
+  };
+  EXPECT_EQ(reference("x86_64", AzureGeneration::kV1).value(), "azureopenshift:aro4:aro_422:9.8.20260428");
+  EXPECT_EQ(reference("x86_64", AzureGeneration::kV2).value(), "azureopenshift:aro4:aro_422-v2:9.8.20260428");
+  EXPECT_EQ(reference("x86_64", std::nullopt).value(), reference("x86_64", AzureGeneration::kV2).value());
+  const auto absent = reference("aarch64", AzureGeneration::kV1);
+  ASSERT_FALSE(absent.ok());
+  EXPECT_EQ(absent.error().code(), Code::kNotFound);
+  EXPECT_NE(absent.error().message().find("it has: V2"), std::string::npos) << absent.error().message();
+}
+
+TEST(StreamQuery, PeopleSayVsphere) {
+  EXPECT_EQ(stream_platform("vsphere"), "vmware");
+  EXPECT_EQ(stream_platform("vmware"), "vmware");
+  EXPECT_EQ(stream_platform(""), "");
+}
+
 TEST(StreamQuery, ACloudOfTheExtensionsMayStandAmongTheImages) {
   const Stream stream = stream_of_corpus("extension-cloud-among-images.json");
   for (const char* region : {"", "us-east-1"}) {

@@ -28,7 +28,7 @@ struct ArgumentSpec {
   std::string_view name;
   std::string_view help;
   bool required = true;
-  bool many = false;  ///< one or more of them; read with Invocation::list
+  bool many = false;  ///< one or more of them; read with Invocation::list. Required ones may follow
   ValueType type = {};
 };
 

@@ -93,7 +93,9 @@ class VerbParser {
  public:
   explicit VerbParser(const CommandSpec& spec) : spec_(spec) {
     app_.set_help_flag("-h,--help", "");
+    if (shares_words(spec)) app_.add_option("WORDS", words_);
     for (const ArgumentSpec& argument : spec.arguments) {
+      if (shares_words(spec)) break;
       CLI::Option* added = argument.many ? app_.add_option(std::string(argument.name), lists_[argument.name])
                                          : app_.add_option(std::string(argument.name), texts_[argument.name]);
       added->required(argument.required);
@@ -114,6 +116,7 @@ class VerbParser {
     } catch (const CLI::ParseError& failure) {
       return usage_error(failure.what(), see());
     }
+    if (shares_words(spec_)) STRAKE_CHECK_OK(share_words());
     return true;
   }
 
@@ -122,7 +125,7 @@ class VerbParser {
     for (const ArgumentSpec& argument : spec_.arguments) {
       if (argument.many) {
         invocation.set_value(argument.name, lists_[argument.name], "");
-      } else if (app_.count(std::string(argument.name)) > 0) {
+      } else if (shares_words(spec_) || app_.count(std::string(argument.name)) > 0) {
         STRAKE_CHECK_OK(set(invocation, argument.name, argument.type, argument.name));
       }
     }
@@ -132,6 +135,43 @@ class VerbParser {
   }
 
  private:
+  /// Whether an argument that may be repeated is followed by others: then who gets what is decided here, at the end,
+  /// because the parser would give the first of them everything.
+  static bool shares_words(const CommandSpec& spec) {
+    const auto many = std::ranges::find_if(spec.arguments, &ArgumentSpec::many);
+    return many != spec.arguments.end() && many + 1 != spec.arguments.end();
+  }
+
+  Status share_words() {
+    std::size_t left = spec_.arguments.size();
+    std::size_t next = 0;
+    for (const ArgumentSpec& argument : spec_.arguments) {
+      STRAKE_INVARIANT(argument.required);
+      --left;
+      const std::size_t open = words_.size() - next;
+      if (open == 0 || (argument.many && open <= left)) {
+        // With too few, the first that lacks a word is not told from the others: name what the verb wants.
+        return usage_error(fmt::format("{} are required", argument_names()), see());
+      }
+      if (!argument.many) {
+        texts_[argument.name] = words_[next++];
+        continue;
+      }
+      std::vector<std::string>& list = lists_[argument.name];
+      while (words_.size() - next > left) list.push_back(words_[next++]);
+    }
+    return {};
+  }
+
+  std::string argument_names() const {
+    std::string names;
+    for (std::size_t i = 0; i < spec_.arguments.size(); ++i) {
+      names += i == 0 ? "" : (i + 1 == spec_.arguments.size() ? " and " : ", ");
+      names += spec_.arguments[i].name;
+    }
+    return names;
+  }
+
   void add(const OptionSpec& option) {
     if (option.value_name.empty()) {
       app_.add_flag(flag_names(option), switches_[long_name(option)]);
@@ -181,6 +221,7 @@ class VerbParser {
   CLI::App app_;
   std::map<std::string_view, std::string> texts_;
   std::map<std::string_view, std::vector<std::string>> lists_;
+  std::vector<std::string> words_;  ///< where arguments share them
   std::map<std::string_view, bool> switches_;
 };
 

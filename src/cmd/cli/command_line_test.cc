@@ -28,8 +28,19 @@ Result<int> describe(const Invocation& invocation) {
 Result<int> fail(const Invocation&) { return error(Code::kNotFound, "nothing there").with_verdict(Verdict::kAbsent); }
 
 const CommandSpec kDescribe{"show one", "Shows.", "x", kArguments, kOptions, describe};
+constexpr ArgumentSpec kShared[] = {{"IMAGE", "x"}, {"PATH", "x", true, true}, {"DIR", "x"}};
+constexpr OptionSpec kSharedOptions[] = {{"force", "", "x"}};
+
+Result<int> list(const Invocation& invocation) {
+  std::string text = invocation.value("IMAGE") + " |";
+  for (const std::string& path : invocation.list("PATH")) text += " " + path;
+  invocation.out().text(fmt::format("{} | {} {}\n", text, invocation.value("DIR"), invocation.is_set("force")));
+  return 0;
+}
+
+const CommandSpec kList{"list", "Lists.", "x", kShared, kSharedOptions, list};
 const CommandSpec kFail{"fail", "Fails.", "x", {}, {}, fail};
-constexpr const CommandSpec* kTable[] = {&kDescribe, &kFail};
+constexpr const CommandSpec* kTable[] = {&kDescribe, &kFail, &kList};
 constexpr VerbGroup kGroups[] = {{"show", "Shows things."}};
 
 struct Ran {
@@ -67,7 +78,7 @@ TEST(CommandLine, NamesWhatIsWrongAndTheNearest) {
     std::string says;
   };
   const Case cases[] = {
-      {{}, "strake: a verb is missing; there are show, fail"},
+      {{}, "strake: a verb is missing; there are show, fail, list"},
       {{"shwo"}, "strake: there is no verb 'shwo'; did you mean 'show'?"},
       {{"frobnicate"}, "strake: there is no verb 'frobnicate'; see `strake --help`"},
       {{"show"}, "strake: the verb behind 'show' is missing; there are one"},
@@ -87,6 +98,21 @@ TEST(CommandLine, NamesWhatIsWrongAndTheNearest) {
     EXPECT_NE(ran.err.find(c.says), std::string::npos) << ran.err;
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << "once: " << ran.err;
   }
+}
+
+TEST(CommandLine, AnArgumentThatMayBeRepeatedLeavesTheLastOneItsWord) {
+  EXPECT_EQ(run({"list", "image", "/a", "dir"}).out, "image | /a | dir false\n");
+  EXPECT_EQ(run({"list", "image", "/a", "/b", "/c", "dir"}).out, "image | /a /b /c | dir false\n");
+  EXPECT_EQ(run({"list", "image", "/a", "--force", "/b", "dir"}).out, "image | /a /b | dir true\n");
+  EXPECT_EQ(run({"list", "image", "--", "-a", "dir"}).out, "image | -a | dir false\n");
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"list"}, {"list", "image"}, {"list", "image", "/a"}, {"list", "--force"}}) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_EQ(ran.err, "strake: IMAGE, PATH and DIR are required; see `strake list --help`\n");
+  }
+  EXPECT_NE(run({"list", "image", "/a", "dir", "--forse"}).err.find("did you mean '--force'"), std::string::npos);
+  EXPECT_NE(run({"list", "--help"}).out.find("strake list [OPTIONS] IMAGE PATH... DIR"), std::string::npos);
 }
 
 TEST(CommandLine, PrintsHelpOfProgramGroupAndVerb) {

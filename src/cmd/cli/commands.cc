@@ -30,6 +30,7 @@ constexpr const CommandSpec* kCommands[] = {
     &kOsCatCommand,
     &kOsDiffCommand,
     &kOsExtractCommand,
+    &kImageVerifyCommand,
     &kIgnitionValidateCommand,
     &kIgnitionShowCommand,
     &kIgnitionConvertCommand,
@@ -47,6 +48,7 @@ constexpr VerbGroup kVerbGroups[] = {
     {"bootimage", "The images new machines boot from."},
     {"stream", "Boot image metadata: which image for which platform, architecture, region."},
     {"os", "Inside an OS image: what it is, its files, what differs between two."},
+    {"image", "Any container image: who signed it."},
     {"ignition", "Ignition configs: validate, show, convert, merge."},
 };
 

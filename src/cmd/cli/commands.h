@@ -33,6 +33,7 @@ extern const CommandSpec kOsLsCommand;
 extern const CommandSpec kOsCatCommand;
 extern const CommandSpec kOsDiffCommand;
 extern const CommandSpec kOsExtractCommand;
+extern const CommandSpec kImageVerifyCommand;
 extern const CommandSpec kIgnitionValidateCommand;
 extern const CommandSpec kIgnitionShowCommand;
 extern const CommandSpec kIgnitionConvertCommand;

@@ -10,13 +10,6 @@ namespace {
 constexpr std::size_t kMaxMirrorSetBytes = 8u << 20;
 constexpr std::chrono::seconds kTagCheck{5};
 
-/// Images say amd64 where the rest of the world says x86_64; people write either.
-std::string go_architecture(std::string_view name) {
-  if (name.empty() || name == "x86_64") return "amd64";
-  if (name == "aarch64") return "arm64";
-  return std::string(name);
-}
-
 Result<oci::MirrorRules> read_mirror_sets(const std::string& file) {
   STRAKE_TRY(const std::string text, read_text_input(file, kMaxMirrorSetBytes));
   STRAKE_TRY(const auto documents, yaml::parse_stream(text));
@@ -60,6 +53,12 @@ oci::RegistryOptions registry_options(const Invocation& invocation) {
 }
 
 }  // namespace
+
+std::string go_architecture(std::string_view name) {
+  if (name.empty() || name == "x86_64") return "amd64";
+  if (name == "aarch64") return "arm64";
+  return std::string(name);
+}
 
 Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invocation) {
   std::unique_ptr<ImageAccess> access(new ImageAccess(invocation));

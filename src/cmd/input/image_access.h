@@ -55,6 +55,9 @@ consteval auto join_options(const OptionSpec (&... groups)[Sizes]) {
   return joined;
 }
 
+/// Images say amd64 where the rest of the world says x86_64; people write either. amd64 when nothing was said.
+std::string go_architecture(std::string_view name);
+
 /// Owns what it opened: sources stay valid as long as the access.
 class ImageAccess {
  public:

@@ -31,7 +31,12 @@ RepositoryName parse_repository_name(std::string_view text) {
   return {std::string(text.substr(0, first)), std::string(text.substr(first + 1))};
 }
 
-/// The image of a release: where the release lies, which in a mirror is not where its name points.
+Result<release::PlacedImage> place_component(ImageAccess& access, const release::ReleasePlace& place,
+                                             const release::Component& component) {
+  return place.find_image(component.pull_spec, release::Search::kEverywhere, access.call())
+      .context("{} ({})", component.tag, component.pull_spec);
+}
+
 Result<ImageAccess::Opened> open_image_of_release(ImageAccess& access, std::string_view text) {
   const std::size_t hash = text.rfind('#');
   STRAKE_TRY(std::shared_ptr<const release::ReleasePlace> place, open_release(access, text.substr(0, hash)));
@@ -39,14 +44,20 @@ Result<ImageAccess::Opened> open_image_of_release(ImageAccess& access, std::stri
   const release::OsStream* stream = payload.find_stream(payload.default_stream);
   const std::string tag = hash == std::string_view::npos ? stream->image.tag : std::string(text.substr(hash + 1));
   STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(tag)));
-  STRAKE_TRY_CONTEXT(const release::PlacedImage image,
-                     place->find_image(component->pull_spec, release::Search::kEverywhere, access.call()), "{} ({})",
-                     tag, component->pull_spec);
+  STRAKE_TRY(const release::PlacedImage image, place_component(access, *place, *component));
   access.keep(std::move(place));
   return ImageAccess::Opened{image.source, image.entry.digest.to_string(), {}};
 }
 
 }  // namespace
+
+Result<std::unique_ptr<osimage::OsImage>> open_component_os(ImageAccess& access, const release::ReleasePlace& place,
+                                                            const release::Component& component) {
+  STRAKE_TRY(const release::PlacedImage image, place_component(access, place, component));
+  const osimage::OpenOptions options{.cache = access.cache(), .platform = access.platform()};
+  return osimage::OsImage::open(*image.source, image.entry.digest.to_string(), options, access.runtime(), access.call())
+      .context("{} ({})", component.tag, component.pull_spec);
+}
 
 Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, const Invocation& invocation,
                                                         std::string_view image) {

@@ -6,6 +6,7 @@
 
 #include "cmd/input/image_access.h"
 #include "osimage/os_image.h"
+#include "release/payload.h"
 
 namespace strake::cmd {
 
@@ -25,5 +26,10 @@ inline constexpr ExitMeaning kPathAbsent{kExitBlocked,
 /// Says of what form the image is when it cannot be opened as one; warns of what the importer would drop.
 Result<std::unique_ptr<osimage::OsImage>> open_os_image(ImageAccess& access, const Invocation& invocation,
                                                         std::string_view image);
+
+/// The image of a component as an OS: where the release lies, which in a mirror is not where its name points. `place`
+/// must outlive it.
+Result<std::unique_ptr<osimage::OsImage>> open_component_os(ImageAccess& access, const release::ReleasePlace& place,
+                                                            const release::Component& component);
 
 }  // namespace strake::cmd

@@ -2,12 +2,15 @@
 
 #include "cmd/input/text_input.h"
 #include "release/mirror_folder.h"
+#include "release/release_platforms.h"
 
 namespace strake::cmd {
 
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr std::string_view kEveryArch = "all";
 
 /// The files of a mirror that `text` names, and which release in it; nullopt when it names something else.
 struct NamedMirror {
@@ -72,6 +75,27 @@ Result<release::ReleasePayload> read_release(ImageAccess& access, const release:
                                              release::OsImageCheck os_images) {
   const release::PayloadOptions options{access.platform(),
                                         place.is_local() ? release::OsImageCheck::kLayers : os_images, access.cache()};
+  return release::read_payload(place, options, access.runtime(), access.call());
+}
+
+bool asks_for_every_arch(const Invocation& invocation) { return invocation.value("arch") == kEveryArch; }
+
+Result<std::unique_ptr<ImageAccess>> create_release_access(const Invocation& invocation) {
+  Invocation of_release = invocation;
+  if (asks_for_every_arch(invocation)) of_release.forget("arch");
+  return ImageAccess::create(of_release);
+}
+
+Result<std::vector<oci::Platform>> release_platforms_asked_for(const Invocation& invocation, ImageAccess& access,
+                                                               const release::ReleasePlace& place) {
+  if (asks_for_every_arch(invocation)) return release::release_platforms(place, access.call());
+  return std::vector{access.platform()};
+}
+
+Result<release::ReleasePayload> read_release_for(ImageAccess& access, const release::ReleasePlace& place,
+                                                 const oci::Platform& platform) {
+  const release::PayloadOptions options{
+      platform, place.is_local() ? release::OsImageCheck::kLayers : release::OsImageCheck::kLabels, access.cache()};
   return release::read_payload(place, options, access.runtime(), access.call());
 }
 

@@ -47,6 +47,20 @@ Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access,
 Result<release::ReleasePayload> read_release(ImageAccess& access, const release::ReleasePlace& place,
                                              release::OsImageCheck os_images = release::OsImageCheck::kLabels);
 
+/// For verbs that look at releases for several architectures: --arch may be "all".
+inline constexpr OptionSpec kReleaseArchOption{
+    "arch", "NAME", "of a release for several architectures: amd64 (x86_64), arm64, ppc64le, s390x, or all", "amd64"};
+
+bool asks_for_every_arch(const Invocation& invocation);
+/// The access without the word "all", which names no architecture.
+Result<std::unique_ptr<ImageAccess>> create_release_access(const Invocation& invocation);
+/// The one asked for, or all there are.
+Result<std::vector<oci::Platform>> release_platforms_asked_for(const Invocation& invocation, ImageAccess& access,
+                                                               const release::ReleasePlace& place);
+/// As read_release(), for one of them.
+Result<release::ReleasePayload> read_release_for(ImageAccess& access, const release::ReleasePlace& place,
+                                                 const oci::Platform& platform);
+
 /// Both steps, for verbs that only want to know what is in it.
 Result<release::ReleasePayload> read_release(const Invocation& invocation, std::string_view text,
                                              release::OsImageCheck os_images = release::OsImageCheck::kLabels);

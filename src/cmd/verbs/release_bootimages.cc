@@ -22,10 +22,11 @@ constexpr std::string_view kBootimagesKind = "ReleaseBootImages";
 constexpr std::string_view kBootimagesFormats[] = {"text", "json", "stream"};
 constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"arch", "NAME", "only for x86_64, aarch64, ppc64le or s390x; default: all"},
-    {"platform", "NAME", "only for aws, metal, vmware, ..."},
+    {"platform", "NAME", "only for aws, metal, vmware (or vsphere), ..."},
     {"stream", "NAME", "only of this stream, where there are several (rhel-9, rhel-10)"},
     {"format", "NAME", "only of this format: iso, ova, qcow2.gz, ..."},
     {"download", "DIR", "bring the files listed into this folder, each checked against its SHA-256", "", kFolderValue},
+    {"decompress", "", "with --download: unpack gz, xz and zst on the way; the checksum of the content counts too"},
     {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text",
      one_of(kBootimagesFormats)},
     kFetchArtifactsOption};
@@ -61,7 +62,8 @@ json::Value artifact_json(const ListedArtifact& listed) {
 
 /// The streams asked for, narrowed to architecture and platform.
 Result<stream::StreamSet> chosen_streams(const stream::StreamSet& all, const Invocation& invocation) {
-  const stream::StreamQuery query{stream::rpm_architecture(invocation.value("arch")), invocation.value("platform"), "",
+  const stream::StreamQuery query{stream::rpm_architecture(invocation.value("arch")),
+                                  stream::stream_platform(invocation.value("platform")), "",
                                   invocation.value("format")};
   const std::string& name = invocation.value("stream");
   stream::StreamSet chosen;
@@ -119,13 +121,17 @@ Status download(const Invocation& invocation, ImageAccess& access, const release
              release::ArtifactDownloads::create(download_client(invocation)));
   const std::filesystem::path folder = invocation.value("download");
   if (!may_fetch_artifacts(invocation, place)) STRAKE_CHECK_OK(require_carried(access, place, listed));
+  const bool unpack = invocation.is_set("decompress");
+  const auto bring = unpack ? release::download_unpacked : release::download_artifact;
   for (const auto& [artifact, beside] : listed) {
-    STRAKE_TRY_CONTEXT(
-        const release::DownloadOutcome outcome,
-        release::download_artifact(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
-        "{} ({})", artifact.label(), artifact.location);
-    invocation.out().text(fmt::format("{}  sha256 {}  {}\n", (folder / artifact.file_name).string(),
-                                      artifact.digest.hex(), origin_of(outcome, artifact)));
+    STRAKE_TRY_CONTEXT(const release::DownloadOutcome outcome,
+                       bring(place, downloads, artifact, folder, access.cache(), access.runtime(), access.call()),
+                       "{} ({})", artifact.label(), artifact.location);
+    const std::optional<std::string> unpacked = unpack ? release::unpacked_name(artifact.file_name) : std::nullopt;
+    invocation.out().text(
+        fmt::format("{}  sha256 {}  {}\n", (folder / unpacked.value_or(artifact.file_name)).string(),
+                    unpacked ? (artifact.unpacked ? artifact.unpacked->hex() : "not known") : artifact.digest.hex(),
+                    origin_of(outcome, artifact)));
   }
   return {};
 }
@@ -143,6 +149,9 @@ Result<int> list_bootimages(const Invocation& invocation) {
   const auto format = invocation.choice<BootimagesFormat>("output");
   Invocation of_release = invocation;
   of_release.forget("arch");  // it chooses among the boot images, not the release image
+  if (invocation.is_set("decompress") && !invocation.has("download")) {
+    return error(Code::kInvalidArgument, "--decompress goes with --download");
+  }
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(of_release));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
@@ -200,9 +209,12 @@ const CommandSpec kReleaseBootimagesCommand{
     "List the boot images a release stands for: files with checksums, cloud images.",
     "Every file the release's metadata names, once, with its SHA-256; BESIDE RELEASE says whether a mirror carries the "
     "file itself (`strake release mirror`), so that it needs no download from elsewhere. -o stream prints the default "
-    "stream as `openshift-install coreos print-stream-json` does.\n\n"
+    "stream as `openshift-install coreos print-stream-json` does. With --decompress a compressed file never lies on "
+    "disk: what is in it does, under its name without .gz, once the checksums of both were right; a download that died "
+    "begins anew then, where others go on.\n\n"
     "  strake release bootimages registry.example.com/ocp/release:4.21.0-x86_64 --platform metal\n"
     "  strake release bootimages ./mirror.tar --arch x86_64 --platform vmware --download .\n"
+    "  strake release bootimages ./mirror.tar --platform openstack --download . --decompress\n"
     "  strake release bootimages ./release -o stream | jq .architectures.x86_64.artifacts.vmware",
     kBootimagesRelease,
     kReleaseBootimagesOptions,

@@ -11,41 +11,73 @@ namespace strake::cmd {
 namespace {
 
 constexpr ArgumentSpec kShownRelease[] = {{"REF", kReleaseArgumentHelp}};
-constexpr OptionSpec kReleaseInfoOwnOptions[] = {kOutputOption, kImageArchOption};
+constexpr OptionSpec kReleaseInfoOwnOptions[] = {kOutputOption, kReleaseArchOption};
 constexpr OptionSpec kReleaseImagesOwnOptions[] = {
-    {"image-for", "NAME", "only the pull spec of this component"}, kOutputOption, kImageArchOption};
+    {"image-for", "NAME", "only the pull spec of this component"}, kOutputOption, kReleaseArchOption};
 constexpr auto kReleaseInfoOptions = join_options(kReleaseInfoOwnOptions, kImageOptions);
 constexpr auto kReleaseImagesOptions = join_options(kReleaseImagesOwnOptions, kImageOptions);
 
 constexpr std::string_view kReleaseInfoKind = "ReleaseInfo";
 constexpr std::string_view kReleaseImagesKind = "ReleaseImages";
 
-void print_result(const Invocation& invocation, std::string_view kind, json::Value body) {
-  invocation.out().document(json::write_pretty(result_document(kind, kResultOk, std::move(body.get_object()))));
+/// The release as each architecture asked for sees it.
+struct SeenRelease {
+  std::string arch;
+  release::ReleasePayload payload;
+};
+
+Result<std::vector<SeenRelease>> read_seen_releases(const Invocation& invocation) {
+  STRAKE_TRY(const std::unique_ptr<ImageAccess> access, create_release_access(invocation));
+  STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
+  STRAKE_TRY(const std::vector<oci::Platform> platforms, release_platforms_asked_for(invocation, *access, *place));
+  std::vector<SeenRelease> all;
+  for (const oci::Platform& platform : platforms) {
+    STRAKE_TRY(release::ReleasePayload payload, read_release_for(*access, *place, platform));
+    all.push_back({platform.architecture, std::move(payload)});
+  }
+  return all;
+}
+
+/// One as ever; of all architectures each with its name.
+void print_releases(const Invocation& invocation, std::string_view kind, const std::vector<SeenRelease>& all,
+                    std::string (*text_of)(const release::ReleasePayload&),
+                    json::Value (*json_of)(const release::ReleasePayload&)) {
+  const bool several = asks_for_every_arch(invocation);
+  json::Object body;
+  for (const auto& [arch, payload] : all) {
+    if (several) body[arch] = json_of(payload);
+    if (wants_json(invocation)) continue;
+    invocation.out().text(several ? fmt::format("{}:\n{}\n", arch, text_of(payload)) : text_of(payload));
+  }
+  if (!wants_json(invocation)) return;
+  if (several) {
+    body = json::Object{{"architectures", std::move(body)}};
+  } else {
+    body = std::move(json_of(all.front().payload).get_object());
+  }
+  invocation.out().document(json::write_pretty(result_document(kind, kResultOk, std::move(body))));
 }
 
 Result<int> run_release_info(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
-  return run_with_result(invocation, kReleaseInfoKind, as_json, [&]() -> Result<int> {
-    STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
-    as_json ? print_result(invocation, kReleaseInfoKind, release::release_json(payload))
-            : invocation.out().text(release::describe_release(payload));
+  return run_with_result(invocation, kReleaseInfoKind, wants_json(invocation), [&]() -> Result<int> {
+    STRAKE_TRY(const std::vector<SeenRelease> all, read_seen_releases(invocation));
+    print_releases(invocation, kReleaseInfoKind, all, release::describe_release, release::release_json);
     return kExitOk;
   });
 }
 
 Result<int> run_release_images(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
-  return run_with_result(invocation, kReleaseImagesKind, as_json, [&]() -> Result<int> {
-    STRAKE_TRY(const release::ReleasePayload payload, read_release(invocation, invocation.value("REF")));
+  return run_with_result(invocation, kReleaseImagesKind, wants_json(invocation), [&]() -> Result<int> {
+    STRAKE_TRY(const std::vector<SeenRelease> all, read_seen_releases(invocation));
     const std::string& wanted = invocation.value("image-for");
     if (wanted.empty()) {
-      as_json ? print_result(invocation, kReleaseImagesKind, release::components_json(payload))
-              : invocation.out().text(release::describe_components(payload));
+      print_releases(invocation, kReleaseImagesKind, all, release::describe_components, release::components_json);
       return kExitOk;
     }
-    STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
-    invocation.out().text(component->pull_spec + "\n");
+    for (const auto& [arch, payload] : all) {
+      STRAKE_TRY(const release::Component* component, blocked_when_absent(payload.component(wanted)));
+      invocation.out().text(component->pull_spec + "\n");
+    }
     return kExitOk;
   });
 }
@@ -64,7 +96,7 @@ const CommandSpec kReleaseInfoCommand{
     "Show a release: version, digest, OS images, boot images.",
     "Every layer of the release image, and of its OS images that lie in the same layout, is hashed to its end first. "
     "-o json has the members of `oc adm release info -o json` (image, digest, metadata, references, displayVersions) "
-    "and defaultStream, osStreams and bootImages.\n\n"
+    "and defaultStream, osStreams and bootImages. With --arch all each architecture's, under `architectures`.\n\n"
     "  strake release info ./release -o json | jq -r .metadata.version",
     kShownRelease,
     kReleaseInfoOptions,

@@ -2,15 +2,13 @@
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
-#include "cmd/input/text_input.h"
+#include "cmd/input/sigstore_input.h"
 #include "cmd/output/result_document.h"
 #include "release/chain.h"
 
 namespace strake::cmd {
 
 namespace {
-
-constexpr std::size_t kMaxSigstoreKeyBytes = 64u << 10;
 
 // In the order of release::LayerCheck and release::ArtifactCheck.
 constexpr std::string_view kLayerCheckWords[] = {"all", "os", "none"};
@@ -26,6 +24,7 @@ constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
      kFileValue},
     {"sigstore-components", "", "with --sigstore-key: beside every component image too"},
     {"signed-as", "NAME", "with --sigstore-key: the name the release was signed under, where a mirror has another"},
+    kSigstoreIdentityOption,
     {"layers", "WHICH", "layers to hash: all, os (OS images, extensions, machine-os-images) or none", "all",
      one_of(kLayerCheckWords)},
     {"artifacts", "WHICH",
@@ -40,15 +39,15 @@ constexpr auto kReleaseVerifyOptions = join_options(kReleaseVerifyOwnOptions, kI
 Result<std::optional<release::SigstoreDemand>> sigstore_demand(const Invocation& invocation) {
   const std::string& file = invocation.value("sigstore-key");
   if (file.empty()) {
-    if (invocation.is_set("sigstore-components") || !invocation.value("signed-as").empty()) {
-      return error(Code::kInvalidArgument, "--sigstore-components and --signed-as go with --sigstore-key");
+    if (invocation.is_set("sigstore-components") || invocation.has("signed-as") || invocation.has("identity")) {
+      return error(Code::kInvalidArgument, "--sigstore-components, --signed-as and --identity go with --sigstore-key");
     }
     return std::optional<release::SigstoreDemand>();
   }
-  STRAKE_TRY(const std::string pem, read_text_input(file, kMaxSigstoreKeyBytes));
-  STRAKE_TRY_CONTEXT(oci::SigstoreKey key, oci::SigstoreKey::parse(pem), "--sigstore-key {}", shown_path(file));
+  STRAKE_TRY(oci::SigstoreKey key, read_sigstore_key(invocation));
   std::optional<release::SigstoreDemand> demand(std::in_place);
   demand->keys.push_back(std::move(key));
+  STRAKE_TRY(demand->identity, read_sigstore_identity(invocation));
   demand->components = invocation.is_set("sigstore-components");
   demand->signed_as = invocation.value("signed-as");
   return demand;

@@ -28,7 +28,7 @@ constexpr OptionSpec kMirrorVersionOption{"mirror-version", "VERSION", "of the m
 constexpr OptionSpec kMarketplaceOption{"marketplace", "FILE", "Azure marketplace images to merge into the stream", "",
                                         kFileValue};
 constexpr OptionSpec kStreamOption{"stream", "NAME", "which stream, where there are several (rhel-9, rhel-10)"};
-constexpr OptionSpec kPlatformOption{"platform", "NAME", "aws, azure, gcp, vmware, metal, ..."};
+constexpr OptionSpec kPlatformOption{"platform", "NAME", "aws, azure, gcp, vmware (or vsphere), metal, ..."};
 constexpr OptionSpec kRegionOption{"region", "NAME", "region of the cloud"};
 constexpr OptionSpec kFormatOption{"format", "NAME", "format of the file to download: ova, iso, qcow2.gz, ..."};
 
@@ -38,15 +38,18 @@ constexpr OptionSpec kStreamSourceOptions[] = {
 constexpr OptionSpec kStreamShowOwnOptions[] = {{"arch", "NAME", "x86_64, aarch64, ...; default: all"}, kOutputOption};
 enum class StreamGetFormat { kText, kJson, kReference, kLegacy };
 constexpr std::string_view kStreamGetFormats[] = {"text", "json", "reference", "legacy"};
+constexpr std::string_view kAzureGenerations[] = {"V1", "V2"};  // in the order of stream::AzureGeneration
 constexpr OptionSpec kStreamGetOwnOptions[] = {
+    {"generation", "NAME", "of Azure machines (hyperVGeneration): V1 or V2; default: V2", "",
+     one_of(kAzureGenerations)},
     {"arch", "NAME", "x86_64, aarch64, ppc64le or s390x", "x86_64"},
     {"o,output", "FORMAT", "text, json, reference or legacy", "text", one_of(kStreamGetFormats)}};
 constexpr auto kStreamShowOptions = join_options(kStreamSourceOptions, kStreamShowOwnOptions, kImageOptions);
 constexpr auto kStreamGetOptions = join_options(kStreamSourceOptions, kStreamGetOwnOptions, kImageOptions);
 
 stream::StreamQuery query_of(const Invocation& invocation) {
-  return {stream::rpm_architecture(invocation.value("arch")), invocation.value("platform"), invocation.value("region"),
-          invocation.value("format")};
+  return {stream::rpm_architecture(invocation.value("arch")), stream::stream_platform(invocation.value("platform")),
+          invocation.value("region"), invocation.value("format")};
 }
 
 Result<stream::StreamSet> read_stream_file(const std::string& file, stream::ImportOptions options) {
@@ -159,7 +162,11 @@ Result<int> run_stream_show(const Invocation& invocation) {
 
 Result<int> run_stream_get(const Invocation& invocation) {
   const auto format = invocation.choice<StreamGetFormat>("output");
-  const stream::StreamQuery query = query_of(invocation);
+  stream::StreamQuery query = query_of(invocation);
+  if (invocation.has("generation")) {
+    if (query.platform != "azure") return error(Code::kInvalidArgument, "--generation goes with --platform azure");
+    query.generation = invocation.choice<stream::AzureGeneration>("generation");
+  }
   if (query.platform.empty()) {
     return error(Code::kInvalidArgument, "--platform is missing; `strake stream show` lists the platforms");
   }
@@ -214,7 +221,8 @@ const CommandSpec kStreamGetCommand{
     "Print the boot image for a platform, architecture and region.",
     "With --format the file of that format, with --region the cloud image there; with neither the platform's cloud "
     "images, or its files where it has none. -o json prints what stands in the stream at that place; -o reference one "
-    "line: an AMI id, projects/P/global/images/N, a marketplace URN, bucket/object or the URL of a file; -o legacy the "
+    "line: an AMI id, projects/P/global/images/N, a marketplace URN (of the generation asked for), bucket/object or "
+    "the URL of a file; -o legacy the "
     "AMIs as rhcos.json had them.\n\n"
     "  strake stream get --platform vmware --arch x86_64 -o json      release, location, sha256\n"
     "  ami=$(strake stream get -f stream.json --platform aws --region eu-west-1 -o reference)",

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/runtime.h"
 #include "codec/stream.h"
@@ -61,6 +62,10 @@ class RegistryClient {
 
   Result<FetchedManifest> fetch_manifest(const std::string& repository, const std::string& tag_or_digest,
                                          const runtime::Call& call);
+  /// What refers to an image; kNotFound: the registry knows of nothing. One without an interface for it is asked for
+  /// the tag that stands in.
+  Result<std::vector<Descriptor>> fetch_referrers(const std::string& repository, const codec::Digest& digest,
+                                                  const runtime::Call& call);
   /// The bytes of a blob from `offset` on, in order, each once; success means exactly as many as the descriptor says.
   Status fetch_blob(const std::string& repository, const Descriptor& descriptor, std::uint64_t offset,
                     const OnData& on_data, const runtime::Call& call);
@@ -89,6 +94,9 @@ class RegistryClient {
   Result<net::Response> send(net::Request request, const Scope& scope, const runtime::Call& call,
                              std::uint64_t body_bytes = 0);
   Result<net::Response> send_retrying(const net::Request& request, const Scope& scope, const runtime::Call& call);
+  /// nullopt: the registry has no such interface.
+  Result<std::optional<std::vector<Descriptor>>> list_referrers(const std::string& repository,
+                                                                const codec::Digest& digest, const runtime::Call& call);
   Result<std::string> url(std::string_view repository, std::string_view kind, std::string_view name,
                           const runtime::Call& call);
   Status authorize(net::Request& request, const Scope& scope, const runtime::Call& call);

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "codec/base64.h"
 #include "net/retry.h"
 
@@ -175,6 +176,24 @@ std::optional<std::uint64_t> parse_upload_range(std::string_view text) {
   const auto last = parse_decimal(text.substr(dash + 1));
   if (!last || *last == UINT64_MAX) return std::nullopt;
   return *last == 0 ? 0 : *last + 1;
+}
+
+std::optional<std::string> next_link(std::string_view header) {
+  while (!header.empty()) {
+    const std::size_t open = header.find('<');
+    const std::size_t close = header.find('>', open == std::string_view::npos ? 0 : open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
+    const std::string_view target = header.substr(open + 1, close - open - 1);
+    header.remove_prefix(close + 1);
+    const std::string_view parameters = header.substr(0, header.find('<'));
+    header.remove_prefix(parameters.size());
+    for (const std::string_view parameter : split(parameters, ';')) {
+      std::string_view text = parameter.substr(0, parameter.find(','));
+      text = trimmed(text);
+      if (text == "rel=next" || text == "rel=\"next\"") return std::string(target);
+    }
+  }
+  return std::nullopt;
 }
 
 std::string accepted_manifest_types() {

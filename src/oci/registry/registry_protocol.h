@@ -64,6 +64,9 @@ std::optional<std::uint64_t> parse_upload_range(std::string_view text);
 /// A decimal number and nothing else.
 std::optional<std::uint64_t> parse_decimal(std::string_view text);
 
+/// The target of the link called "next" in a Link header (RFC 8288); nullopt: there is none.
+std::optional<std::string> next_link(std::string_view header);
+
 /// The manifest types this program reads, for Accept.
 std::string accepted_manifest_types();
 

@@ -115,6 +115,27 @@ class RegistrySource::State {
     return std::move(fetched.bytes);
   }
 
+  /// As for find_companion(): a place that has none is an answer, one that cannot be asked is not.
+  Result<std::vector<Descriptor>> referrers(const codec::Digest& digest, const runtime::Call& call) {
+    STRAKE_TRY(const std::vector<Place> places, places_for(by_digest(digest), Proven::kAsked));
+    std::vector<FailedPlace> failures;
+    bool somebody_answered = false;
+    for (const Place& place : places) {
+      std::vector<Descriptor> found;
+      const auto fetch = [&](RegistryClient& client, const Reference& here) -> Status {
+        STRAKE_TRY(found, client.fetch_referrers(here.repository, digest, call));
+        return {};
+      };
+      Status outcome = ask(place, fetch, call);
+      if (outcome.ok()) return found;
+      if (!may_be_elsewhere(outcome.error())) return std::move(outcome).error();
+      somebody_answered |= outcome.error().code() == Code::kNotFound;
+      failures.push_back({std::move(outcome).error(), place.is_mirror});
+    }
+    if (somebody_answered) return std::vector<Descriptor>();
+    return all_failed(failures, by_digest(digest));
+  }
+
   Status stream(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data, const runtime::Call& call) {
     {
       const std::scoped_lock lock(mutex_);
@@ -301,6 +322,11 @@ Result<std::optional<Descriptor>> RegistrySource::find_companion(std::string_vie
                                                                  const runtime::Call& call) const {
   if (!is_tag(tag)) return error(Code::kInvalidArgument, "'{}' is not a tag", tag);
   return state_->find_companion(tag, call);
+}
+
+Result<std::vector<Descriptor>> RegistrySource::find_referrers(const codec::Digest& digest,
+                                                               const runtime::Call& call) const {
+  return state_->referrers(digest, call);
 }
 
 Result<std::unique_ptr<BlobSource>> RegistrySource::open_blob(const Descriptor& descriptor,

@@ -49,10 +49,14 @@ class RegistrySource final : public ImageSource {
   const Reference& reference() const;
 
   std::string description() const override;
+  bool is_remote() const override { return true; }
   /// "" stands for the reference itself; else a tag or a digest of the same repository.
   Result<std::vector<Descriptor>> find_entries(std::string_view reference,
                                                const runtime::Call& call = {}) const override;
   Result<std::optional<Descriptor>> find_companion(std::string_view tag, const runtime::Call& call = {}) const override;
+  /// Of the first place that knows any.
+  Result<std::vector<Descriptor>> find_referrers(const codec::Digest& digest,
+                                                 const runtime::Call& call = {}) const override;
   Result<std::unique_ptr<BlobSource>> open_blob(const Descriptor& descriptor,
                                                 const runtime::Call& call = {}) const override;
   Status stream_blob(const Descriptor& descriptor, std::uint64_t offset, const OnData& on_data,

@@ -168,9 +168,10 @@ net::Response FakeRegistry::answer(const net::ServerRequest& request) {
   if (request.target.path == "/v2/") {
     return options_.auth == Options::Auth::kNone ? plain(200, "{}") : unauthorized("");
   }
-  // /v2/<repository>/(manifests|blobs)/<rest>
-  const auto kind = std::find_if(path.begin(), path.end(),
-                                 [](const std::string& part) { return part == "manifests" || part == "blobs"; });
+  // /v2/<repository>/(manifests|blobs|referrers)/<rest>
+  const auto kind = std::find_if(path.begin(), path.end(), [](const std::string& part) {
+    return part == "manifests" || part == "blobs" || part == "referrers";
+  });
   if (path.size() < 3 || path.front() != "v2" || kind == path.end() || kind + 1 == path.end()) return refusal(404, "X");
   std::string name;
   for (auto part = path.begin() + 1; part != kind; ++part) name += (name.empty() ? "" : "/") + *part;
@@ -178,6 +179,7 @@ net::Response FakeRegistry::answer(const net::ServerRequest& request) {
   if (!allowed(request, name, write)) return unauthorized(name);
   Repository& repository = repositories_[name];
   if (*kind == "manifests") return answer_manifest(request, repository, *(kind + 1));
+  if (*kind == "referrers") return answer_referrers(request, repository, *(kind + 1));
   if (*(kind + 1) != "uploads") return answer_blob(request, repository, *(kind + 1));
   return kind + 2 == path.end() ? start_upload(request, name) : continue_upload(request, name, *(kind + 2));
 }
@@ -194,6 +196,32 @@ net::Response FakeRegistry::answer_manifest(const net::ServerRequest& request, R
   if (found == repository.manifests.end()) return refusal(404, "MANIFEST_UNKNOWN");
   return plain(200, found->second.second,
                {{"Content-Type", found->second.first}, {"Docker-Content-Digest", digest_of(found->second.second)}});
+}
+
+net::Response FakeRegistry::answer_referrers(const net::ServerRequest& request, const Repository& repository,
+                                             const std::string& digest) const {
+  if (!options_.referrers) return refusal(404, "NOT_FOUND");
+  json::Array listed;
+  const std::size_t first = parse_decimal(request.target.query.get("n").value_or("0")).value_or(0);
+  std::size_t number = 0;
+  bool more = false;
+  for (const auto& [name, typed] : repository.manifests) {
+    const auto document = json::parse(typed.second);
+    if (!name.starts_with("sha256:") || !document.ok()) continue;
+    if (json::find_string(*document, {"subject", "digest"}) != digest || number++ < first) continue;
+    more = listed.size() == options_.referrers_a_page;
+    if (more) break;
+    listed.push_back(json::Object{{"mediaType", typed.first},
+                                  {"digest", name},
+                                  {"size", typed.second.size()},
+                                  {"artifactType", json::find_string(*document, {"artifactType"}).value_or("")}});
+  }
+  net::Headers headers{{"Content-Type", std::string(media_type::kOciIndex)}};
+  if (more) headers.add("Link", fmt::format("<{}?n={}>; rel=\"next\"", request.target.path, first + listed.size()));
+  return plain(200,
+               json::write(json::Object{
+                   {"schemaVersion", 2}, {"mediaType", media_type::kOciIndex}, {"manifests", std::move(listed)}}),
+               std::move(headers));
 }
 
 net::Response FakeRegistry::answer_blob(const net::ServerRequest& request, Repository& repository,

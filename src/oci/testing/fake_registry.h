@@ -24,6 +24,8 @@ struct FakeRegistryOptions {
   bool anonymous_pull = false;  ///< with bearer tokens
   bool ranges = true;
   bool mounts = true;
+  bool referrers = false;  ///< lists what refers to an image; registries of old do not
+  std::size_t referrers_a_page = 100;
 };
 
 class FakeRegistry {
@@ -68,6 +70,8 @@ class FakeRegistry {
   bool allowed(const net::ServerRequest& request, const std::string& repository, bool write) const;
   net::Response unauthorized(const std::string& repository) const;
   net::Response answer_manifest(const net::ServerRequest& request, Repository& repository, const std::string& name);
+  net::Response answer_referrers(const net::ServerRequest& request, const Repository& repository,
+                                 const std::string& digest) const;
   net::Response answer_blob(const net::ServerRequest& request, Repository& repository, const std::string& digest);
   net::Response start_upload(const net::ServerRequest& request, const std::string& name);
   net::Response continue_upload(const net::ServerRequest& request, const std::string& name, const std::string& id);
