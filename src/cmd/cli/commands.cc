@@ -12,6 +12,8 @@ constexpr const CommandSpec* kCommands[] = {
     &kReleaseImagesCommand,
     &kReleaseVerifyCommand,
     &kReleaseBootimagesCommand,
+    &kReleaseDiffCommand,
+    &kReleaseExtractCommand,
     &kReleaseMirrorCommand,
     &kPlanCommand,
     &kRenderCommand,

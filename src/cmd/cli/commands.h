@@ -15,6 +15,8 @@ extern const CommandSpec kReleaseInfoCommand;
 extern const CommandSpec kReleaseImagesCommand;
 extern const CommandSpec kReleaseVerifyCommand;
 extern const CommandSpec kReleaseBootimagesCommand;
+extern const CommandSpec kReleaseDiffCommand;
+extern const CommandSpec kReleaseExtractCommand;
 extern const CommandSpec kReleaseMirrorCommand;
 extern const CommandSpec kPlanCommand;
 extern const CommandSpec kRenderCommand;
