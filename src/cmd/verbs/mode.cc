@@ -127,7 +127,7 @@ Status write_mode(kube::KubeApi& api, const ModeSources& sources, std::string_vi
   }
   if (!mode) return {};
   kube::Object config(api::kStrakeConfig, {"", std::string(api::kStrakeConfigName)});
-  api::StrakeConfigEdit(config.json()).set_mode(capability, *mode);
+  api::StrakeConfigEdit(config.json()).set_mode(capability, mode);
   const auto created = api.create(api::kStrakeConfig, config, {}, call);
   return created.ok() ? Status() : Status(created.error());
 }
