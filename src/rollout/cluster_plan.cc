@@ -64,6 +64,7 @@ std::set<std::string> configs_needed(const kube::Object& pool, const std::vector
 Result<ClusterPlan> read_cluster_plan(kube::KubeApi& api, const kube::Call& call) {
   STRAKE_TRY_CONTEXT(kube::ListPage page, api.list(api::kMachineConfigPool, "", {}, call), "listing pools");
   std::vector<kube::ObjectPtr> pools;
+  pools.reserve(page.items.size());
   for (kube::Object& pool : page.items) pools.push_back(std::make_shared<const kube::Object>(std::move(pool)));
   STRAKE_TRY(const auto nodes, read_nodes(api, call));
   auto policy = machineconfig::read_disruption_policy(api, call);

@@ -8,6 +8,7 @@ namespace {
 
 std::vector<std::string> names_of_actions(const std::vector<PolicyAction>& actions) {
   std::vector<std::string> names;
+  names.reserve(actions.size());
   for (const PolicyAction& action : actions) names.push_back(action.to_string());
   return names;
 }
