@@ -161,6 +161,7 @@ Result<int> run_release_diff(const Invocation& invocation) {
 
 constexpr ExitMeaning kReleaseDiffExits[] = {{kExitOk, "nothing that was asked for differs"},
                                              {kExitDiffers, "something does; it says what"},
+                                             kImageAbsent,
                                              kRegistryUnreachable,
                                              kImageNotGenuine};
 
