@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "machineconfig/diff/redact.h"
+#include "base/secrets.h"
 #include "machineconfig/diff/text_diff.h"
 #include "machineconfig/testing/patched.h"
 
@@ -27,6 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   STRAKE_INVARIANT(unit_diff(before, after).empty() == (before == after));
   (void)is_unit_text(before);
   // A secret stays one when more text follows on other lines.
-  if (find_secret(before)) STRAKE_INVARIANT(find_secret(std::string(before) + "\nserver a\n").has_value());
+  if (strake::find_secret(before))
+    STRAKE_INVARIANT(strake::find_secret(std::string(before) + "\nserver a\n").has_value());
   return 0;
 }
