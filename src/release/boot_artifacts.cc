@@ -144,9 +144,9 @@ Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootA
   return sorted;
 }
 
-Result<ArtifactDownloads> ArtifactDownloads::create(net::ClientOptions options) {
+Result<ArtifactDownloads> ArtifactDownloads::create(net::ClientOptions options, oci::TransferHooks hooks) {
   STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
-  return ArtifactDownloads(std::move(client));
+  return ArtifactDownloads(std::move(client), std::move(hooks));
 }
 
 Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runtime::Call& call) const {
@@ -178,17 +178,23 @@ Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, c
   }
   net::Request request{"GET", url, {{"Accept-Encoding", "identity"}}, {}};
   if (offset > 0) request.headers.add("Range", fmt::format("bytes={}-", offset));
-  std::uint64_t to_skip = 0;
+  std::uint64_t to_skip = 0, position = offset, size = 0;
   const auto on_head = [&](const net::ResponseHead& head) -> Status {
     // A server that knows no ranges sends everything.
     if (head.status == 200) to_skip = offset;
+    const std::string_view length = head.headers.get("Content-Length").value_or("");
+    std::from_chars(length.data(), length.data() + length.size(), size);
+    if (head.status == 206) size += offset;
     return head.status == 200 || (head.status == 206 && offset > 0) ? Status() : refused(url, head.status);
   };
   const auto on_body = [&](std::string_view data) -> Status {
     const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip, data.size()));
     to_skip -= skipped;
     data.remove_prefix(skipped);
-    return data.empty() ? Status() : on_data(data);
+    if (data.empty()) return {};
+    position += data.size();
+    hooks_.bytes(url, position, std::max(size, position));
+    return on_data(data);
   };
   STRAKE_TRY([[maybe_unused]] const net::ResponseHead head,
              client_.stream(request, on_head, on_body, transfer_call(call)));

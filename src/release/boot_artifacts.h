@@ -14,6 +14,7 @@
 
 #include "net/http_client.h"
 #include "oci/image_source.h"
+#include "oci/transfer_hooks.h"
 #include "release/payload.h"
 
 namespace strake::release {
@@ -69,7 +70,7 @@ std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const Bo
 /// Files by URL: http, https, or file for folders of this machine.
 class ArtifactDownloads {
  public:
-  static Result<ArtifactDownloads> create(net::ClientOptions options = {});
+  static Result<ArtifactDownloads> create(net::ClientOptions options = {}, oci::TransferHooks hooks = {});
 
   /// kUnsupported when the server does not tell.
   Result<std::uint64_t> size(const std::string& url, const runtime::Call& call) const;
@@ -78,8 +79,10 @@ class ArtifactDownloads {
                 const runtime::Call& call) const;
 
  private:
-  explicit ArtifactDownloads(net::HttpClient client) : client_(std::move(client)) {}
+  ArtifactDownloads(net::HttpClient client, oci::TransferHooks hooks)
+      : client_(std::move(client)), hooks_(std::move(hooks)) {}
   net::HttpClient client_;
+  oci::TransferHooks hooks_;
 };
 
 /// Reads the file to its end; kCorrupt when it is another. With a cache it is kept there, so that it is at hand later,

@@ -63,8 +63,9 @@ std::string go_architecture(std::string_view name) {
 Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invocation) {
   std::unique_ptr<ImageAccess> access(new ImageAccess(invocation));
   STRAKE_TRY(oci::MirrorRules rules, mirror_rules(invocation));
-  access->registries_ =
-      std::make_unique<oci::Registries>(registry_options(invocation), std::move(rules), access->runtime_);
+  oci::RegistryOptions registry = registry_options(invocation);
+  registry.hooks = access->hooks();
+  access->registries_ = std::make_unique<oci::Registries>(std::move(registry), std::move(rules), access->runtime_);
   if (invocation.has("arch")) access->platform_.architecture = go_architecture(invocation.value("arch"));
   const std::string& directory = invocation.value("cache");
   if (invocation.is_set("no-cache")) {
@@ -78,6 +79,16 @@ Result<std::unique_ptr<ImageAccess>> ImageAccess::create(const Invocation& invoc
   STRAKE_TRY_CONTEXT(access->cache_, oci::BlobCache::open(std::move(options), access->runtime_),
                      "opening the cache (--no-cache does without one)");
   return access;
+}
+
+oci::TransferHooks ImageAccess::hooks() {
+  oci::TransferHooks hooks;
+  hooks.on_bytes = [this](std::string_view item, std::uint64_t position, std::uint64_t size) {
+    progress_.moved(item, position, size);
+  };
+  hooks.on_wait = [this](std::string_view text) { out_.progress(text); };
+  if (verbose_) hooks.on_detail = [this](std::string_view text) { out_.progress(text); };
+  return hooks;
 }
 
 Result<ImageAccess::Opened> ImageAccess::open(std::string_view image) {

@@ -8,6 +8,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cli/command.h"
+#include "cmd/output/progress_display.h"
 #include "oci/blob_cache.h"
 #include "oci/image_name.h"
 
@@ -32,6 +33,7 @@ inline constexpr OptionSpec kImageOptions[] = {
     {"registries-conf", "FILE", "registries.conf to use instead of the user's or the machine's", "", kFileValue},
     {"cache", "DIR", "where layers and indexes are kept; default: $XDG_CACHE_HOME/strake", "", kFolderValue},
     {"no-cache", "", "keep nothing: everything is fetched again, nothing is written"},
+    {"v,verbose", "", "say which registry or mirror answers"},
 };
 /// For verbs to which the architecture matters.
 inline constexpr OptionSpec kImageArchOption{
@@ -81,15 +83,23 @@ class ImageAccess {
   /// Warns of a name that means another image than it seems to: one without a registry; a tag that has moved on from
   /// the digest beside it.
   void warn_about(std::string_view text, const oci::Reference& reference, const oci::ImageSource& source);
+  /// For transfers beside those of registries.
+  oci::TransferHooks hooks();
   /// For what others opened and sources depend on.
   void keep(std::shared_ptr<const void> owned) { kept_.push_back(std::move(owned)); }
 
  private:
-  explicit ImageAccess(const Invocation& invocation) : stop_(invocation.stop), out_(invocation.out()) {}
+  explicit ImageAccess(const Invocation& invocation)
+      : stop_(invocation.stop),
+        out_(invocation.out()),
+        verbose_(invocation.is_set("verbose")),
+        progress_(invocation.out(), runtime_) {}
 
   std::stop_token stop_;
   Output& out_;
+  const bool verbose_;
   runtime::ThreadRuntime runtime_;
+  ProgressDisplay progress_;
   std::unique_ptr<oci::Registries> registries_;
   std::unique_ptr<oci::BlobCache> cache_;
   oci::Platform platform_;

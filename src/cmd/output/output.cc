@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/secrets.h"
+#include "base/text.h"
 #include "base/visible_text.h"
 
 namespace strake::cmd {
@@ -115,6 +116,20 @@ Status Output::FileSink::write(std::span<const std::byte> bytes) {
 
 void Output::progress(std::string_view text) { say(Style::kPlain, "", text); }
 
+void Output::status(std::string_view line) {
+  if (!err_is_terminal_) return;
+  constexpr std::size_t kWidth = 100;
+  const std::scoped_lock lock(mutex_);
+  clear_status_locked();
+  if (line.empty()) return;
+  (void)write_all(err_, clip_utf8(visible_line(line), kWidth));
+  status_shown_ = true;
+}
+
+void Output::clear_status_locked() {
+  if (std::exchange(status_shown_, false)) (void)write_all(err_, "\r\x1b[K");
+}
+
 void Output::warn(std::string_view text) { say(Style::kNotice, "strake: warning: ", text); }
 
 void Output::fail(std::string_view text) { say(Style::kBad, "strake: ", text); }
@@ -122,6 +137,7 @@ void Output::fail(std::string_view text) { say(Style::kBad, "strake: ", text); }
 /// Nothing is left to be done where standard error itself fails: the exit code says the rest.
 void Output::say(Style style, std::string_view head, std::string_view text) {
   const std::scoped_lock lock(mutex_);
+  clear_status_locked();
   flush_locked();  // on a terminal both appear in the order in which they were said
   (void)write_all(err_, painted(color_err_, style, std::string(head)) + for_people(text) + "\n");
 }
@@ -134,6 +150,7 @@ void Output::add(std::string_view bytes) {
 
 void Output::flush_locked() {
   if (failure_ || buffer_.empty()) return;
+  if (out_is_terminal_) clear_status_locked();
   const Status written = write_all(out_, buffer_);
   buffer_.clear();
   if (written.ok()) return;

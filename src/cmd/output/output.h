@@ -50,6 +50,10 @@ class Output {
 
   /// A line about progress on standard error, so that it does not mix with the result.
   void progress(std::string_view text);
+  /// The last line of the terminal behind standard error, drawn over again and again; "" takes it away. Nothing where
+  /// there is no terminal.
+  void status(std::string_view line);
+  bool can_draw_status() const { return err_is_terminal_; }
   /// "strake: warning: ..." on standard error.
   void warn(std::string_view text);
   /// "strake: ..." on standard error.
@@ -74,6 +78,7 @@ class Output {
   std::string painted(bool colored, Style style, std::string text) const;
   void add(std::string_view bytes);
   void flush_locked();
+  void clear_status_locked();
   void say(Style style, std::string_view head, std::string_view text);
 
   const int out_;
@@ -86,6 +91,7 @@ class Output {
   bool color_out_ = false;
   bool color_err_ = false;
   std::string buffer_;
+  bool status_shown_ = false;
   std::vector<std::string> secrets_;
   std::optional<Error> failure_;
   std::function<void()> told_;

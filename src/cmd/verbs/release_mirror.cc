@@ -193,7 +193,7 @@ class MirrorJob {
       return {};
     }
     STRAKE_TRY(const release::ArtifactDownloads downloads,
-               release::ArtifactDownloads::create(download_client(invocation_)));
+               release::ArtifactDownloads::create(download_client(invocation_), access_.hooks()));
     const release::ArtifactSource artifact_source(downloads, artifacts, access_.runtime());
     const release::MirrorSources sources{place_, artifact_source, std::move(signatures)};
     switch (target.kind) {

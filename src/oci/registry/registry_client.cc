@@ -12,6 +12,8 @@ constexpr std::size_t kMaxErrorBytes = 16u << 10;
 constexpr std::size_t kMaxAnswerHeaderBytes = 64u << 10;
 constexpr unsigned kMaxRegistryRedirects = 5;
 constexpr std::chrono::seconds kTransferStart{60};
+/// Less than this within the time of patience is no progress: a registry must not hold us one byte at a time.
+constexpr std::uint64_t kLeastProgressBytes = 64u << 10;
 /// A registry that does not even greet is given up soon: another place may have the image.
 constexpr unsigned kGreetingAttempts = 2;
 
@@ -35,15 +37,22 @@ struct RegistryClient::Transfer {
   const Descriptor& descriptor;
   const OnData& on_data;
   std::uint64_t position;  ///< how much of the blob is there
+  const RegistryOptions& options;
+  runtime::Runtime& runtime;
+  const std::string item = descriptor.digest.to_string();  // NOLINT: short, and told with every piece
 
   // Of the present attempt:
   net::Response refusal = {};
   bool refused = false;
   std::uint64_t skip = 0;  ///< a registry without ranges begins again
   std::optional<Error> consumer_error = {};
+  runtime::TimePoint watched_since = {};
+  std::uint64_t watched_from = 0;  ///< the position then
+  bool trickles = false;
 
   Status take_head(const net::ResponseHead& head);
   Status take_data(std::string_view data);
+  Status check_pace();
 };
 
 Status RegistryClient::Transfer::take_head(const net::ResponseHead& head) {
@@ -54,6 +63,8 @@ Status RegistryClient::Transfer::take_head(const net::ResponseHead& head) {
     return {};
   }
   skip = position;
+  watched_since = runtime.now();
+  watched_from = position;
   std::uint64_t expected = descriptor.size;
   if (head.status == 206) {
     const auto range = parse_content_range(head.headers.get("Content-Range").value_or(""));
@@ -84,9 +95,26 @@ Status RegistryClient::Transfer::take_data(std::string_view data) {
     return not_genuine("the registry sends more than the {} bytes the descriptor says", descriptor.size);
   }
   position += data.size();
+  options.hooks.bytes(item, position, descriptor.size);
   Status taken = on_data(data);
-  if (!taken.ok()) consumer_error = taken.error();
-  return taken;
+  if (!taken.ok()) {
+    consumer_error = taken.error();
+    return taken;
+  }
+  return check_pace();
+}
+
+Status RegistryClient::Transfer::check_pace() {
+  const runtime::TimePoint now = runtime.now();
+  if (now - watched_since < options.patience || position == descriptor.size) return {};
+  const std::uint64_t moved = position - watched_from;
+  trickles = moved < kLeastProgressBytes;
+  watched_since = now;
+  watched_from = position;
+  if (!trickles) return {};
+  return error(Code::kTimeout, "only {} bytes came within {} s", moved,
+               std::chrono::floor<std::chrono::seconds>(options.patience).count())
+      .with_verdict(Verdict::kUnreachable);
 }
 
 RegistryOptions registry_options_from_process() {
@@ -136,13 +164,25 @@ net::CallOptions RegistryClient::transfer_limits(std::uint64_t bytes, const runt
 Status RegistryClient::retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
                              const runtime::Call& call, unsigned max_attempts) {
   unsigned failures = 0;
+  runtime::TimePoint moved = runtime_.now();
   for (;;) {
     Status outcome = attempt();
     if (outcome.ok() || !net::is_retryable(outcome.error())) return outcome;
-    failures = progressed() ? 1 : failures + 1;
+    if (progressed()) {
+      failures = 1;
+      moved = runtime_.now();
+    } else {
+      ++failures;
+    }
     if (failures >= max_attempts) return outcome;
     const auto pause = options_.backoff.delay(failures, runtime_.random().unit(), outcome.error());
     if (call.deadline && runtime_.now() + pause >= *call.deadline) return outcome;
+    if (!outcome.error().retry_after() && runtime_.now() + pause - moved >= options_.patience) {
+      return std::move(outcome).context("given up after {} s without progress",
+                                        std::chrono::floor<std::chrono::seconds>(runtime_.now() - moved).count());
+    }
+    options_.hooks.wait(fmt::format("{}: {}; trying again in {:.1f} s", registry_, outcome.error().message(),
+                                    std::chrono::duration<double>(pause).count()));
     STRAKE_CHECK_OK(runtime_.sleep(pause, call.stop));
   }
 }
@@ -247,7 +287,7 @@ Status RegistryClient::fetch_blob(const std::string& repository, const Descripto
                  offset);
   }
   if (offset == descriptor.size) return {};
-  Transfer transfer{descriptor, on_data, offset};
+  Transfer transfer{descriptor, on_data, offset, options_, runtime_};
   std::uint64_t before = offset;
   STRAKE_TRY(const std::string blob_url, url(repository, "blobs", descriptor.digest.to_string(), call));
   const auto attempt = [&]() -> Status {
@@ -258,7 +298,7 @@ Status RegistryClient::fetch_blob(const std::string& repository, const Descripto
     return error(transfer.consumer_error->code() == Code::kCancelled ? Code::kCancelled : Code::kIo, "{}",
                  transfer.consumer_error->to_string());
   };
-  Status fetched = retry(attempt, [&] { return transfer.position > before; }, call);
+  Status fetched = retry(attempt, [&] { return transfer.position > before && !transfer.trickles; }, call);
   if (!fetched.ok() && fetched.error().code() == Code::kNotFound) {
     // Who asks for a blob has its manifest: a registry takes no manifest before its blobs, but loses blobs.
     fetched = Error(fetched.error()).context("the image is not whole there, mirror or push it again");

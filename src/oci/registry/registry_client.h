@@ -19,19 +19,24 @@
 #include "oci/manifest.h"
 #include "oci/registry/credentials.h"
 #include "oci/registry/registry_trust.h"
+#include "oci/transfer_hooks.h"
 
 namespace strake::oci {
 
 struct RegistryOptions {
   CredentialOptions credentials;
   TrustOptions trust;
-  std::optional<net::ProxySettings> proxy;  ///< absent: from the environment
-  std::chrono::milliseconds idle_timeout{60'000};
+  std::optional<net::ProxySettings> proxy;         ///< absent: from the environment
+  std::chrono::milliseconds idle_timeout{20'000};  ///< of one attempt
+  /// A registry from which nothing worth the name comes for so long, over all attempts, is given up. What moves is
+  /// never cut off; what a registry asks to wait for (Retry-After) does not count.
+  std::chrono::milliseconds patience{60'000};
   /// A body slower than this on average is given up: a registry must not hold us for ever one byte at a time.
   std::uint64_t slowest_bytes_per_second = 16u << 10;
   unsigned max_attempts = 5;  ///< without progress
   net::BackoffPolicy backoff;
   std::size_t upload_chunk_bytes = 16u << 20;
+  TransferHooks hooks;
 };
 
 /// What this process knows: auth files, certs.d folders, proxy variables.

@@ -222,6 +222,30 @@ TEST(RegistryClient, TriesAgainWhatMayPass) {
   EXPECT_EQ(left, 1000 - static_cast<int>(f.settings.max_attempts));
 }
 
+/// Over all attempts together, and said meanwhile.
+TEST(RegistryClient, PatienceEnds) {
+  FakeRegistry::Options options;
+  Fixture f(options);
+  const std::string bytes = pattern(1u << 20);
+  f.registry.put_blob("org/os", bytes);
+  std::vector<std::string> waits;
+  std::uint64_t told = 0;
+  f.settings.hooks.on_wait = [&](std::string_view text) { waits.emplace_back(text); };
+  f.settings.hooks.on_bytes = [&](std::string_view, std::uint64_t position, std::uint64_t) { told = position; };
+  f.settings.backoff = {.initial = std::chrono::milliseconds(1), .cap = std::chrono::milliseconds(1)};
+  EXPECT_TRUE(f.fetch(*f.client(), blob_of(bytes)).ok());
+  EXPECT_EQ(told, bytes.size());
+  EXPECT_TRUE(waits.empty());
+
+  f.settings.patience = std::chrono::milliseconds(0);  // every piece is too small for it
+  const auto trickled = f.fetch(*f.client(), blob_of(bytes));
+  ASSERT_FALSE(trickled.ok());
+  EXPECT_EQ(trickled.error().verdict(), Verdict::kUnreachable);
+  EXPECT_NE(trickled.error().to_string().find("bytes came within"), std::string::npos) << trickled.error().to_string();
+  EXPECT_NE(trickled.error().to_string().find("without progress"), std::string::npos) << trickled.error().to_string();
+  EXPECT_TRUE(waits.empty()) << "no patience, no second attempt";
+}
+
 TEST(RegistryClient, RedirectsCarryNoCredentials) {
   Fixture f({Auth::kBearer});
   const std::string bytes = pattern(1000);

@@ -132,6 +132,7 @@ Status RegistryClient::finish_upload(Upload& upload, const Descriptor& descripto
 /// What fits into one chunk goes with the request that ends the upload.
 Status RegistryClient::upload(Upload& upload, const Descriptor& descriptor, codec::Source& content,
                               const runtime::Call& call) {
+  const std::string item = fmt::format("{} to {}", descriptor.digest.to_string(), registry_);
   std::string chunk;
   for (;;) {
     const std::uint64_t left = descriptor.size - upload.offset;
@@ -143,9 +144,14 @@ Status RegistryClient::upload(Upload& upload, const Descriptor& descriptor, code
       std::byte beyond{};
       STRAKE_TRY(const std::size_t more, content.read(std::span(&beyond, 1)));
       if (more > 0) return error(Code::kCorrupt, "the blob is longer than its descriptor says");
-      if (upload.offset == 0) return finish_upload(upload, descriptor, std::move(chunk), call);
+      if (upload.offset == 0) {
+        STRAKE_CHECK_OK(finish_upload(upload, descriptor, std::move(chunk), call));
+        options_.hooks.bytes(item, descriptor.size, descriptor.size);
+        return {};
+      }
     }
     STRAKE_CHECK_OK(upload_chunk(upload, chunk, call));
+    options_.hooks.bytes(item, upload.offset, descriptor.size);
     if (upload.offset == descriptor.size) return finish_upload(upload, descriptor, {}, call);
   }
 }

@@ -74,6 +74,16 @@ void Registries::note_down(const std::string& registry, const Error& why) {
                                   .with_verdict(Verdict::kUnreachable));
 }
 
+void Registries::note_answer(const Reference& wanted, const Reference& place) {
+  std::string text = wanted.name() == place.name() ? fmt::format("{} answers", place.name())
+                                                   : fmt::format("{} answers for {}", place.name(), wanted.name());
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!answers_.insert(text).second) return;
+  }
+  options_.hooks.detail(text);
+}
+
 class RegistrySource::State {
  public:
   State(Reference reference, Registries& registries) : reference_(std::move(reference)), registries_(registries) {}
@@ -244,7 +254,10 @@ class RegistrySource::State {
     STRAKE_TRY(const std::shared_ptr<RegistryClient> client,
                registries_.client(place.reference.registry, place.insecure));
     Status outcome = attempt(*client, place.reference);
-    if (outcome.ok()) return {};
+    if (outcome.ok()) {
+      registries_.note_answer(reference_, place.reference);
+      return {};
+    }
     const bool ours_to_blame = call.deadline && runtime().now() >= *call.deadline;
     if (outcome.error().verdict() == Verdict::kUnreachable && !ours_to_blame) {
       registries_.note_down(place.reference.registry, outcome.error());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "oci/image_source.h"
@@ -24,6 +25,8 @@ class Registries {
   /// a run, not once a blob.
   std::optional<Error> known_down(const std::string& registry) const;
   void note_down(const std::string& registry, const Error& why);
+  /// Says once who serves a repository.
+  void note_answer(const Reference& wanted, const Reference& place);
   const MirrorRules& rules() const { return rules_; }
   runtime::Runtime& runtime() const { return runtime_; }
 
@@ -34,6 +37,7 @@ class Registries {
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, bool>, std::shared_ptr<RegistryClient>> clients_;
   std::map<std::string, Error> down_;  ///< by registry
+  std::set<std::string> answers_;      ///< those that were told
 };
 
 /// Places are tried in their order. The one that had a manifest is the first asked for what belongs to it, as the
