@@ -308,7 +308,7 @@ class ChainWalk {
       report_.not_checked.push_back(
           fmt::format("layers of {} components: --layers all hashes them too", without_layers));
     }
-    if (several_platforms) {
+    if (several_platforms && !options_.other_platforms_too) {
       report_.not_checked.push_back(
           fmt::format("images for architectures other than {}", options_.platform.architecture));
     }

@@ -80,6 +80,7 @@ struct SigstoreDemand {
 
 struct ChainOptions {
   oci::Platform platform = {};
+  bool other_platforms_too = false;  ///< somebody follows their chains as well
   LayerCheck layers = LayerCheck::kAll;
   ArtifactCheck artifacts = ArtifactCheck::kListed;
   SignatureDemand signatures;

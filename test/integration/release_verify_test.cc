@@ -117,13 +117,13 @@ std::string write_release_of_two_platforms(const std::filesystem::path& folder) 
   return release.digest.to_string();
 }
 
-TEST_F(SignedRelease, OfSeveralPlatformsIsVerifiedForOne) {
+TEST_F(SignedRelease, OfSeveralPlatformsIsVerifiedForOneOrForAll) {
   const std::filesystem::path folder = dir_ / "both";
   const std::string digest = write_release_of_two_platforms(folder);
   signer_.store(dir_ / "store", digest, signer_.sign_digest(digest));
-  const auto verify_for = [&](const std::string& arch) {
+  const auto verify_for = [&](const std::string& arch, const std::string& format = "text") {
     return run_strake({"release", "verify", folder.string(), "--keyring", (dir_ / "us.asc").string(),
-                       "--signature-store", (dir_ / "store").string(), "--no-cache", "--arch", arch});
+                       "--signature-store", (dir_ / "store").string(), "--no-cache", "--arch", arch, "-o", format});
   };
   for (const char* arch : {"amd64", "x86_64", "aarch64"}) {
     const ProcessOutput output = verify_for(arch);
@@ -137,6 +137,17 @@ TEST_F(SignedRelease, OfSeveralPlatformsIsVerifiedForOne) {
   EXPECT_NE(other.stderr_bytes.find("not built for linux/s390x (it is for: linux/amd64, linux/arm64)"),
             std::string::npos)
       << other.stderr_bytes;
+
+  const ProcessOutput each = verify_for("all");
+  EXPECT_EQ(each.exit.exit_code, 0) << each.stderr_bytes;
+  EXPECT_NE(each.stdout_bytes.find("(amd64) is genuine"), std::string::npos) << each.stdout_bytes;
+  EXPECT_NE(each.stdout_bytes.find("(arm64) is genuine"), std::string::npos) << each.stdout_bytes;
+  EXPECT_EQ(each.stdout_bytes.find("images for architectures other than"), std::string::npos) << each.stdout_bytes;
+  const auto document = json::parse(verify_for("all", "json").stdout_bytes);
+  ASSERT_TRUE(document.ok());
+  for (const char* arch : {"amd64", "arm64"}) {
+    EXPECT_EQ(json::find_bool(*document, {"architectures", arch, "verified"}), true) << arch;
+  }
 }
 
 /// A release whose boot images come in two streams; only one of them is for vSphere.

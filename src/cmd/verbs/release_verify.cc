@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text_table.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
@@ -33,7 +35,7 @@ constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
      "listed", one_of(kArtifactCheckWords)},
     {"o,output", "FORMAT", "text, json, or wide (text, and every image, layer and artifact with digest and size)",
      "text", one_of(kVerifyFormats)},
-    kImageArchOption};
+    kReleaseArchOption};
 constexpr auto kReleaseVerifyOptions = join_options(kReleaseVerifyOwnOptions, kImageOptions);
 
 Result<std::optional<release::SigstoreDemand>> sigstore_demand(const Invocation& invocation) {
@@ -75,7 +77,15 @@ json::Object image_json(const release::ChainImage& image) {
   return object;
 }
 
-json::Value chain_json(const release::ChainReport& report, const Status& outcome) {
+/// The chain as one architecture sees it.
+struct SeenChain {
+  std::string arch;
+  release::ChainReport report;
+  bool holds = false;
+};
+
+json::Object chain_body(const SeenChain& seen) {
+  const release::ChainReport& report = seen.report;
   json::Array links, components, artifacts;
   for (const release::ChainLink& link : report.links) {
     links.push_back(json::Object{{"kind", link.kind}, {"subject", link.subject}, {"proof", link.proof}});
@@ -84,7 +94,7 @@ json::Value chain_json(const release::ChainReport& report, const Status& outcome
   for (const release::ChainItem& artifact : report.artifacts) artifacts.push_back(item_json(artifact));
   json::Object body{{"version", report.version},
                     {"digest", report.digest},
-                    {"verified", outcome.ok()},
+                    {"verified", seen.holds},
                     {"ownKeyringOnly", report.by_own_keyring},
                     {"release", image_json(report.release)},
                     {"components", std::move(components)},
@@ -93,8 +103,24 @@ json::Value chain_json(const release::ChainReport& report, const Status& outcome
                     {"warnings", texts(report.warnings)},
                     {"notChecked", texts(report.not_checked)}};
   body["broken"] = report.broken ? json::Value(item_json(*report.broken)) : json::Value(nullptr);
+  return body;
+}
+
+bool by_own_keyring_only(const std::vector<SeenChain>& all) {
+  return std::any_of(all.begin(), all.end(), [](const SeenChain& seen) { return seen.report.by_own_keyring; });
+}
+
+json::Value chain_json(const std::vector<SeenChain>& all, bool several, const Status& outcome) {
+  json::Object body;
+  if (several) {
+    json::Object architectures;
+    for (const SeenChain& seen : all) architectures[seen.arch] = chain_body(seen);
+    body["architectures"] = std::move(architectures);
+  } else {
+    body = chain_body(all.empty() ? SeenChain{} : all.front());
+  }
   if (!outcome.ok()) return failure_document(kVerificationKind, outcome.error(), std::move(body));
-  return result_document(kVerificationKind, report.by_own_keyring ? kResultTrustedByItself : kResultOk,
+  return result_document(kVerificationKind, by_own_keyring_only(all) ? kResultTrustedByItself : kResultOk,
                          std::move(body));
 }
 
@@ -128,33 +154,36 @@ std::string_view what_happened(const Error& failure) {
   return failure.code() == Code::kNotFound ? kMissing : "the chain breaks";
 }
 
-/// What was found out, for whoever asked; `outcome` says whether the chain holds.
-Result<int> tell_chain(const Invocation& invocation, VerifyFormat format, const release::ChainReport& report,
-                       const Status& outcome) {
-  for (const std::string& warning : report.warnings) invocation.out().warn(warning);
-  if (format == VerifyFormat::kJson) invocation.out().document(json::write_pretty(chain_json(report, outcome)));
-  if (format == VerifyFormat::kWide && !report.digest.empty()) invocation.out().text("\n" + wide_table(report) + "\n");
-  if (!outcome.ok()) return outcome.error();
-  if (format != VerifyFormat::kJson) {
-    for (const std::string& text : report.not_checked) {
-      invocation.out().text(fmt::format("--  not checked     {}\n", text));
-    }
-    invocation.out().text(fmt::format("release {} {} is genuine as far as checked{}\n", report.version, report.digest,
-                                      report.by_own_keyring ? ", by its own keyring only" : ""));
+/// What was found out, for whoever asked; `outcome` says whether the chains hold.
+Result<int> tell_chains(const Invocation& invocation, const std::vector<SeenChain>& all, const Status& outcome) {
+  const auto format = invocation.choice<VerifyFormat>("output");
+  const bool several = asks_for_every_arch(invocation);
+  Output& out = invocation.out();
+  for (const SeenChain& seen : all) {
+    const release::ChainReport& report = seen.report;
+    for (const std::string& warning : report.warnings) out.warn(warning);
+    if (format == VerifyFormat::kJson) continue;
+    if (format == VerifyFormat::kWide && !report.digest.empty()) out.text("\n" + wide_table(report) + "\n");
+    if (!seen.holds) continue;
+    for (const std::string& text : report.not_checked) out.text(fmt::format("--  not checked     {}\n", text));
+    out.text(fmt::format("release {} {} {}is genuine as far as checked{}\n", report.version, report.digest,
+                         several ? fmt::format("({}) ", seen.arch) : "",
+                         report.by_own_keyring ? ", by its own keyring only" : ""));
   }
-  return report.by_own_keyring ? kExitOwnKeyring : kExitOk;
+  if (format == VerifyFormat::kJson) out.document(json::write_pretty(chain_json(all, several, outcome)));
+  if (!outcome.ok()) return outcome.error();
+  return by_own_keyring_only(all) ? kExitOwnKeyring : kExitOk;
 }
 
-/// `report` has what is known, also when this fails.
-Status verify_release(const Invocation& invocation, release::ChainReport& report) {
-  STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
+/// `all` has what is known, also when this fails.
+Status verify_release(const Invocation& invocation, std::vector<SeenChain>& all) {
+  STRAKE_TRY(const std::unique_ptr<ImageAccess> access, create_release_access(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
   STRAKE_TRY(const release::ArtifactDownloads downloads,
              release::ArtifactDownloads::create(download_client(invocation), access->hooks()));
   STRAKE_TRY(const std::optional<release::SigstoreDemand> sigstore, sigstore_demand(invocation));
   release::ChainOptions options;
-  options.platform = access->platform();
   options.layers = invocation.choice<release::LayerCheck>("layers");
   options.artifacts = invocation.choice<release::ArtifactCheck>("artifacts");
   STRAKE_TRY(options.signatures, signature_demand(invocation, reader));
@@ -164,15 +193,22 @@ Status verify_release(const Invocation& invocation, release::ChainReport& report
   if (invocation.choice<VerifyFormat>("output") != VerifyFormat::kJson) {
     options.on_link = [&](const release::ChainLink& link) { print_link(link, invocation.out()); };
   }
-  const Status outcome = release::verify_chain(*place, options, report, access->runtime(), access->call());
-  if (outcome.ok()) return {};
-  return Error(outcome.error()).context(std::string(what_happened(outcome.error())));
+  STRAKE_TRY(const std::vector<oci::Platform> platforms, release_platforms_asked_for(invocation, *access, *place));
+  options.other_platforms_too = asks_for_every_arch(invocation);
+  for (const oci::Platform& platform : platforms) {
+    SeenChain& seen = all.emplace_back(SeenChain{platform.architecture, {}, false});
+    options.platform = platform;
+    const Status outcome = release::verify_chain(*place, options, seen.report, access->runtime(), access->call());
+    if (!outcome.ok()) return Error(outcome.error()).context(std::string(what_happened(outcome.error())));
+    seen.holds = true;
+  }
+  return {};
 }
 
 Result<int> run_release_verify(const Invocation& invocation) {
-  release::ChainReport report;
-  const Status outcome = verify_release(invocation, report);
-  return tell_chain(invocation, invocation.choice<VerifyFormat>("output"), report, outcome);
+  std::vector<SeenChain> all;
+  const Status outcome = verify_release(invocation, all);
+  return tell_chains(invocation, all, outcome);
 }
 
 constexpr ExitMeaning kReleaseVerifyExits[] = {
@@ -190,7 +226,8 @@ const CommandSpec kReleaseVerifyCommand{
     "The chain is: signature, release image, component images, their layers, boot artifacts. Each link is a digest "
     "that the one before it names; the first that breaks is named and nothing after it is looked at. What was not "
     "checked is said at the end. -o json has release, components, layers and artifacts with digest, size and verdict, "
-    "also when the chain breaks; result is ok, trustedByItself, refused, absent, blocked, unreachable, interrupted or "
+    "also when the chain breaks, with --arch all one of them for each architecture; result is ok, trustedByItself, "
+    "refused, absent, blocked, unreachable, interrupted or "
     "error.\n\n"
     "For every keyring there must be one good signature of the release image's digest, as clusters demand it before an "
     "upgrade. Keyrings and stores the release names itself are only as good as the place it came from: give --keyring "
