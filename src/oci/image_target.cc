@@ -102,4 +102,27 @@ Status LayoutTarget::put_document(const Descriptor& descriptor, std::string_view
   return writer_.finish();
 }
 
+Result<std::unique_ptr<MeasuringTarget>> MeasuringTarget::for_repository(const Reference& reference,
+                                                                         Registries& registries) {
+  auto target = std::make_unique<MeasuringTarget>();
+  STRAKE_TRY(target->client_, registries.client(reference.registry));
+  target->repository_ = reference.repository;
+  return target;
+}
+
+Result<BlobOutcome> MeasuringTarget::put_blob(const ImageSource&, const Descriptor& descriptor,
+                                              const runtime::Call& call) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!counted_.insert(descriptor.digest).second) return BlobOutcome::kPresent;
+  }
+  if (!client_) return BlobOutcome::kWritten;
+  STRAKE_TRY(const bool present, client_->has_blob(repository_, descriptor, call));
+  return present ? BlobOutcome::kPresent : BlobOutcome::kWritten;
+}
+
+Status MeasuringTarget::put_document(const Descriptor&, std::string_view, std::string_view, const runtime::Call&) {
+  return {};
+}
+
 }  // namespace strake::oci

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -47,6 +49,26 @@ class RegistryTarget final : public ImageTarget {
   std::shared_ptr<RegistryClient> client_;
   std::string repository_;
   std::string mount_from_;
+};
+
+/// Takes nothing and says what a target would take: blobs of a repository that are there already are found there;
+/// without a repository nothing is.
+class MeasuringTarget final : public ImageTarget {
+ public:
+  MeasuringTarget() = default;
+  static Result<std::unique_ptr<MeasuringTarget>> for_repository(const Reference& reference, Registries& registries);
+
+  std::string description() const override { return "a dry run"; }
+  Result<BlobOutcome> put_blob(const ImageSource& from, const Descriptor& descriptor,
+                               const runtime::Call& call) override;
+  Status put_document(const Descriptor& descriptor, std::string_view bytes, std::string_view tag,
+                      const runtime::Call& call) override;
+
+ private:
+  std::shared_ptr<RegistryClient> client_;  ///< absent: everything is new
+  std::string repository_;
+  std::mutex mutex_;
+  std::set<codec::Digest> counted_;
 };
 
 /// A layout folder, new or with images in it already; images of other names stay. A copy that died goes on where it

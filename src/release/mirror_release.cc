@@ -34,7 +34,7 @@ class MirrorRun {
     totals_.blobs_present += report.blobs_present + report.blobs_mounted;
     totals_.bytes_written += report.bytes_written;
     totals_.sigstore_signatures += with_sigstore ? 1 : 0;
-    if (options_.on_step) options_.on_step({step, report, with_sigstore});
+    if (options_.on_step) options_.on_step({step, report, source.description(), with_sigstore});
     return {};
   }
 

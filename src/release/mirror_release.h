@@ -24,6 +24,7 @@ struct MirrorSources {
 struct MirroredStep {
   const MirrorStep& step;
   const oci::CopyReport& copied;
+  std::string source;          ///< where it was found
   bool with_sigstore = false;  ///< its sigstore signatures lay beside it and were copied too
 };
 

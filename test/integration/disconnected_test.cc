@@ -419,6 +419,8 @@ TEST_F(Disconnected, AFullDiskOrAClosedPipeIsAnErrorOfEveryVerb) {
       {"release", "verify", tar, "--keyring", gap_->keyring()},
       {"release", "verify", tar, "--keyring", gap_->keyring(), "-o", "json"},
       {"release", "bootimages", tar},
+      {"release", "diff", tar, tar},
+      {"release", "extract", tar, "--file", "image-references"},
       {"release", "mirror", tar, target, "--keyring", gap_->keyring()},
       {"release", "mirror", tar, target, "--keyring", gap_->keyring(), "--dry-run"},
       {"stream", "show", "--release", tar},

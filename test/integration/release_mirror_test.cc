@@ -207,6 +207,29 @@ TEST_F(ReleaseInRegistry, IsMirroredToAnotherRepository) {
             *read_file(release_->artifact_folder() / "x86_64.iso", 1u << 20));
 }
 
+TEST_F(ReleaseInRegistry, ADryRunHasTheSizesAndPlacesOfTheRealOne) {
+  const std::string target = mirror_repository("measured");
+  const std::vector<std::string> words = {"mirror", release_->reference(), target, "--keyring", keyring()};
+  const auto bytes = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    const auto document = json::parse(strake_ok(all).stdout_bytes);
+    EXPECT_TRUE(document.ok());
+    return document.ok() ? json::find_int(*document, {"bytesWritten"}).value_or(-1) : -1;
+  };
+  const auto expected = bytes({"--dry-run", "-o", "json"});
+  EXPECT_GT(expected, 0);
+  EXPECT_EQ(strake({"info", target + ":" + std::string(kPublishedVersion) + "-x86_64"}).exit.exit_code, 3)
+      << "nothing was copied";
+  std::vector<std::string> as_text = words;
+  as_text.insert(as_text.end(), {"--dry-run", "-v"});
+  const ProcessOutput text = strake_ok(as_text);
+  EXPECT_NE(text.stdout_bytes.find(" to copy, from "), std::string::npos) << text.stdout_bytes;
+  EXPECT_NE(text.stderr_bytes.find(" answers"), std::string::npos) << text.stderr_bytes;
+  EXPECT_EQ(bytes({"--manifests", (dir_ / "manifests").string(), "-o", "json"}), expected);
+  EXPECT_EQ(bytes({"--dry-run", "-o", "json"}), 0) << "everything is there now";
+}
+
 TEST_F(ReleaseInRegistry, TravelsAsFolderAndTar) {
   const std::string folder = (dir_ / "mirror").string();
   strake_ok({"mirror", release_->reference(), folder, "--artifact-arch", "all"});

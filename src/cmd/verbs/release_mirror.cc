@@ -34,7 +34,7 @@ constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
     {"manifests", "DIR",
      "write mirror sets (of a repository) and signature ConfigMap there; default: those of a repository are printed",
      "", kFolderValue},
-    {"dry-run", "", "only list what would be copied"},
+    {"dry-run", "", "copy nothing; say what would be copied, how much of it is new, and from where"},
     kOutputOption,
     kImageArchOption};
 constexpr auto kReleaseMirrorOptions = join_options(kReleaseMirrorOwnOptions, kImageOptions);
@@ -184,18 +184,11 @@ class MirrorJob {
     STRAKE_TRY(auto signatures, good_signatures(invocation_, place_, payload_, access_.call()));
     const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures.empty());
     note_steps(plan);
-    if (invocation_.is_set("dry-run")) {
-      if (wants_json(invocation_)) return {};
-      for (const release::MirrorStep& step : plan) {
-        invocation_.out().text(fmt::format("{} {}: {}@{} as {}\n", to_string(step.kind), step.subject, step.repository,
-                                           step.digest.to_string(), step.tag));
-      }
-      return {};
-    }
     STRAKE_TRY(const release::ArtifactDownloads downloads,
                release::ArtifactDownloads::create(download_client(invocation_), access_.hooks()));
     const release::ArtifactSource artifact_source(downloads, artifacts, access_.runtime());
     const release::MirrorSources sources{place_, artifact_source, std::move(signatures)};
+    if (invocation_.is_set("dry-run")) return measure(target, sources, plan);
     switch (target.kind) {
       case MirrorTarget::Kind::kRepository: return to_repository(*target.repository, sources, plan);
       case MirrorTarget::Kind::kFolder: return to_folder(target.path, sources, plan);
@@ -271,6 +264,32 @@ class MirrorJob {
     return {};
   }
 
+  /// The same run, to a target that takes nothing: sizes and places are those of the real one.
+  Status measure(const MirrorTarget& target, const release::MirrorSources& sources,
+                 const std::vector<release::MirrorStep>& plan) {
+    auto measuring = std::make_unique<oci::MeasuringTarget>();
+    if (target.kind == MirrorTarget::Kind::kRepository) {
+      STRAKE_TRY(measuring, oci::MeasuringTarget::for_repository(*target.repository, access_.registries()));
+    }
+    const bool as_text = !wants_json(invocation_);
+    const auto tell = [&](const release::MirroredStep& found) {
+      if (!as_text) return;
+      invocation_.out().text(fmt::format("{} {}: {}@{} as {}: {} to copy, from {}\n", to_string(found.step.kind),
+                                         found.step.subject, found.step.repository, found.step.digest.to_string(),
+                                         found.step.tag, human_bytes(found.copied.bytes_written), found.source));
+    };
+    STRAKE_TRY(totals_,
+               release::mirror_release(
+                   sources, plan, [&](const std::string&) { return Result<oci::ImageTarget*>(measuring.get()); },
+                   {.parallel = 4, .before_release = {}, .on_step = tell}, access_.runtime(), access_.call()));
+    if (as_text) {
+      invocation_.out().text(fmt::format("release {}: {} images, {} in {} blobs to copy, {} blobs are there\n",
+                                         payload_.version, totals_.images, human_bytes(totals_.bytes_written),
+                                         totals_.blobs_written, totals_.blobs_present));
+    }
+    return {};
+  }
+
   Status to_repository(const oci::Reference& repository, const release::MirrorSources& sources,
                        const std::vector<release::MirrorStep>& plan) {
     STRAKE_TRY(const std::unique_ptr<oci::RegistryTarget> target,
@@ -320,7 +339,8 @@ class MirrorJob {
 
 Result<int> mirror(const Invocation& invocation, bool as_json) {
   STRAKE_TRY(const MirrorTarget target, parse_target(invocation.value("TARGET")));
-  if (as_json && target.kind == MirrorTarget::Kind::kRepository && invocation.value("manifests").empty()) {
+  if (!invocation.is_set("dry-run") && as_json && target.kind == MirrorTarget::Kind::kRepository &&
+      invocation.value("manifests").empty()) {
     return error(Code::kInvalidArgument,
                  "-o json goes with --manifests DIR: mirror sets and report cannot both go to standard output");
   }
