@@ -115,7 +115,7 @@ Result<Words> claim_private_folder(const Path& folder) {
   }
   const Fd open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!open.valid()) {
-    if (errno == ENOTDIR || errno == ELOOP) return refused("{} is no folder; move it away", folder.string());
+    if (errno == ENOTDIR || errno == ELOOP) return error(Code::kInvalidArgument, "{} is no folder", folder.string());
     return errno_error(errno, folder.string());
   }
   STRAKE_CHECK_OK(claim_open_folder(open, folder, changed));

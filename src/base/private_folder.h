@@ -13,7 +13,7 @@
 namespace strake {
 
 /// Makes the folder, mode 0700 whatever the umask, or takes the one that is there: with looser rights they are taken
-/// away; owned by another user, or no folder, it is refused (kDenied, Verdict::kBlocked). A link is followed only when
+/// away; owned by another user it is refused (kDenied, Verdict::kBlocked). A link is followed only when
 /// this user or root made it. Returns what was changed, in words for people.
 Result<std::vector<std::string>> claim_private_folder(const std::filesystem::path& folder);
 

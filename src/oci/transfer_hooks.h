@@ -10,9 +10,9 @@ namespace strake::oci {
 struct TransferHooks {
   /// So far this blob or file is. Beginning again after a broken connection tells the same positions again.
   std::function<void(std::string_view item, std::uint64_t position, std::uint64_t size)> on_bytes;
-  /// What failed, and when it is tried again.
+  /// What failed and is tried again, when that takes more than a moment.
   std::function<void(std::string_view)> on_wait;
-  /// For who asks for more than results: which mirror answered.
+  /// For who asks for more than results: which mirror answered, whatever is tried again.
   std::function<void(std::string_view)> on_detail;
 
   void bytes(std::string_view item, std::uint64_t position, std::uint64_t size) const {

@@ -33,7 +33,7 @@ inline constexpr OptionSpec kImageOptions[] = {
     {"registries-conf", "FILE", "registries.conf to use instead of the user's or the machine's", "", kFileValue},
     {"cache", "DIR", "where layers and indexes are kept; default: $XDG_CACHE_HOME/strake", "", kFolderValue},
     {"no-cache", "", "keep nothing: everything is fetched again, nothing is written"},
-    {"v,verbose", "", "say which registry or mirror answers"},
+    {"v,verbose", "", "say which registry or mirror answers, and what is tried again"},
 };
 /// For verbs to which the architecture matters.
 inline constexpr OptionSpec kImageArchOption{

@@ -14,6 +14,8 @@ constexpr unsigned kMaxRegistryRedirects = 5;
 constexpr std::chrono::seconds kTransferStart{60};
 /// Less than this within the time of patience is no progress: a registry must not hold us one byte at a time.
 constexpr std::uint64_t kLeastProgressBytes = 64u << 10;
+/// Whoever waits longer than this is told why.
+constexpr std::chrono::seconds kLongWait{3};
 /// A registry that does not even greet is given up soon: another place may have the image.
 constexpr unsigned kGreetingAttempts = 2;
 
@@ -181,8 +183,13 @@ Status RegistryClient::retry(const std::function<Status()>& attempt, const std::
       return std::move(outcome).context("given up after {} s without progress",
                                         std::chrono::floor<std::chrono::seconds>(runtime_.now() - moved).count());
     }
-    options_.hooks.wait(fmt::format("{}: {}; trying again in {:.1f} s", registry_, outcome.error().message(),
-                                    std::chrono::duration<double>(pause).count()));
+    const std::string told = fmt::format("{}: {}; trying again in {:.1f} s", registry_, outcome.error().message(),
+                                         std::chrono::duration<double>(pause).count());
+    if (runtime_.now() + pause - moved >= kLongWait) {
+      options_.hooks.wait(told);
+    } else {
+      options_.hooks.detail(told);
+    }
     STRAKE_CHECK_OK(runtime_.sleep(pause, call.stop));
   }
 }
