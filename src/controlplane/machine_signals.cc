@@ -24,10 +24,10 @@ void Signals::listen_to(MachineOptions& options) {
     log_.info("changing the machine", {{"node", node}, {"step", step}});
   };
   options.agent.hooks.on_progress = [this, node](const Progress& progress) {
-    log_.info("changing the OS", {{"node", node},
-                                  {"doing", progress.doing},
-                                  log::varying("done", progress.done),
-                                  log::varying("of", progress.total)});
+    log_.debug("changing the OS", {{"node", node},
+                                   {"doing", progress.doing},
+                                   log::varying("done", progress.done),
+                                   log::varying("of", progress.total)});
   };
   options.on_report_failure = [this, node](const nodeshim::ReportFailure& failure) {
     machine_failed(node, "heartbeat", failure.error, failure.in_a_row, failure.next_try);
