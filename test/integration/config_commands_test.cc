@@ -145,6 +145,18 @@ TEST_F(ConfigCommandsTest, ExplainNamesWinnersAndLosers) {
   EXPECT_EQ(run_strake({"explain", "gpu", "/etc/other", "-f", sample()}).exit.exit_code, 1);
 }
 
+TEST_F(ConfigCommandsTest, ExplainShowsNoSecretInAnyForm) {
+  const std::string file =
+      write("secret.yaml", config("50-a", "worker", R"({"kernelArguments":["rd.iscsi.password=hunter2"]})")).string();
+  for (const char* format : {"text", "json"}) {
+    const ProcessOutput output =
+        run_strake({"explain", "worker", "rd.iscsi.password=hunter2", "-f", file, "-o", format});
+    EXPECT_EQ(output.exit.exit_code, 0) << output.stderr_bytes;
+    EXPECT_NE(output.stdout_bytes.find("rd.iscsi.password=(hidden)"), std::string::npos) << output.stdout_bytes;
+    EXPECT_EQ(output.stdout_bytes.find("hunter2"), std::string::npos) << output.stdout_bytes;
+  }
+}
+
 TEST_F(ConfigCommandsTest, LintFindsNothingOrNamesThePlace) {
   EXPECT_EQ(run_strake({"config", "lint", "-f", sample()}).exit.exit_code, 0);
   const std::string bad = write("lint/bad.yaml", config("50-a", "worker", R"({"kernelType":"fast"})")).string();

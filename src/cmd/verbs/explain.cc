@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
@@ -62,7 +63,7 @@ json::Value explain_json(const std::string& pool, const machineconfig::Provenanc
                                            {"inEffect", string_array(contribution.in_effect)}});
     }
     list.push_back(json::Object{{"kind", machineconfig::to_string(subject.kind)},
-                                {"name", subject.name},
+                                {"name", without_secrets(subject.name)},
                                 {"contributions", std::move(contributions)}});
   }
   return json::Object{{"pool", pool}, {"subjects", std::move(list)}};
