@@ -359,7 +359,9 @@ TEST_F(Disconnected, AScriptCanTellRefusedFromCouldNotLook) {
   }
   Command interrupted = strake_command(
       gap_->with_access({"release", "verify", silent.host() + "/ocp:1", "-o", "json", "--keyring", gap_->keyring()}));
-  interrupted.argv.insert(interrupted.argv.begin(), {"timeout", "--preserve-status", "-s", "INT", "0.5"});
+  // In the foreground: otherwise `timeout` sends the signal twice, and the second one ends everything at once.
+  interrupted.argv.insert(interrupted.argv.begin(),
+                          {"timeout", "--foreground", "--preserve-status", "-s", "INT", "0.5"});
   const auto output = run(interrupted);
   ASSERT_TRUE(output.ok()) << output.error().to_string();
   EXPECT_EQ(output->exit.exit_code, 130) << output->stderr_bytes;
