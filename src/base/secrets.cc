@@ -104,7 +104,9 @@ class SecretFinder {
   }
 
   /// Inside what was found last: looking again would make hostile texts expensive.
-  bool is_covered(std::size_t at) const { return !found_.empty() && at < found_.back().end; }
+  bool is_covered(std::size_t at) const {
+    return !found_.empty() && at >= found_.back().begin && at < found_.back().end;
+  }
 
   std::size_t end_of_line(std::size_t at) const { return std::min(text_.find('\n', at), text_.size()); }
 

@@ -259,6 +259,30 @@ TEST(Secrets, AreReplacedInMessages) {
   for (const auto& c : cases) EXPECT_EQ(without_secrets(c.text), c.shown);
 }
 
+/// Several in one text, in every order: what one search found must not hide from another what stands elsewhere.
+TEST(Secrets, NoneIsOverlookedBesideAnother) {
+  const std::vector<std::string> secrets = {"$6$saltsalt$abcdefghijklmnop",
+                                            "hvs.0123456789abcdefghijklmn",
+                                            kGitHub,
+                                            "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln",
+                                            "-----BEGIN " + kPrivate + "-----\nMII\n-----END " + kPrivate + "-----",
+                                            "MIIEpAIBAAKCAQEAxyz0123456789",
+                                            "abcdef.0123456789abcdef",
+                                            "data:,abc",
+                                            "DB_PASS=x1y2",
+                                            "--password hunter2",
+                                            "https://user:pa55@host/"};
+
+  for (const std::string& first : secrets) {
+    for (const std::string& second : secrets) {
+      EXPECT_EQ(without_secrets("a " + first + " b " + second + " c"),
+                "a " + without_secrets(first) + " b " + without_secrets(second) + " c")
+          << first << " before " << second;
+      EXPECT_NE(without_secrets(first), first);
+    }
+  }
+}
+
 TEST(Secrets, PublicTextIsShortVisibleAndHoldsNone) {
   EXPECT_EQ(public_text("a\x1b[2J https://u:p@h/ b", 100), "a\\u001b[2J https://(hidden)@h/ b");
   EXPECT_EQ(public_text("gr\u00fc\u00dfe", 6), "gr...");
