@@ -89,10 +89,44 @@ Status add_authorities(X509_STORE* store, std::span<const Certificate> authoriti
   return {};
 }
 
+/// The chain the server shows is verified as always, with the pinned certificate in it as the only root. Whoever shows
+/// another chain, or shows the pinned one without being vouched for by it, is refused.
+int verify_with_pinned(X509_STORE_CTX* verification, void* pinned_sha256) {
+  const std::string& wanted = *static_cast<const std::string*>(pinned_sha256);
+  const STACK_OF(X509)* shown = X509_STORE_CTX_get0_untrusted(verification);
+  for (int i = 0; i < sk_X509_num(shown); ++i) {
+    X509* certificate = sk_X509_value(shown, i);
+    X509_up_ref(certificate);
+    const auto read = wrap_certificate(X509Handle(certificate));
+    if (!read.ok() || !read->info().is_ca || read->info().sha256 != wanted) continue;
+    const std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)> roots(
+        sk_X509_new_null(), [](STACK_OF(X509) * stack) { sk_X509_free(stack); });
+    if (!roots || sk_X509_push(roots.get(), certificate) == 0) break;
+    X509_STORE_CTX_set0_trusted_stack(verification, roots.get());
+    return X509_verify_cert(verification);
+  }
+  X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_UNTRUSTED);
+  return 0;
+}
+
 }  // namespace
 
 void ClientTrust::install(void* tls_context) const {
-  SSL_CTX_set1_cert_store(static_cast<SSL_CTX*>(tls_context), store_.get());
+  auto* context = static_cast<SSL_CTX*>(tls_context);
+  SSL_CTX_set1_cert_store(context, store_.get());
+  if (pinned_sha256_.empty()) return;
+  SSL_CTX_set_cert_verify_callback(context, verify_with_pinned, const_cast<std::string*>(&pinned_sha256_));
+}
+
+Result<ClientTrust> pinned_client_trust(const std::string& sha256) {
+  constexpr std::size_t kSha256HexDigits = 64;
+  if (sha256.size() != kSha256HexDigits || sha256.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return error(Code::kInvalidArgument, "'{}' is no fingerprint of an authority: give {} hexadecimal digits", sha256,
+                 kSha256HexDigits);
+  }
+  const std::shared_ptr<X509_STORE> nobody(X509_STORE_new(), X509_STORE_free);
+  if (!nobody) return error(Code::kExhausted, "OpenSSL has no memory for the certificate authorities");
+  return ClientTrust(nobody, sha256);
 }
 
 Result<ClientTrust> resolve_client_trust(const std::string& ca_pem, const std::filesystem::path& ca_file,

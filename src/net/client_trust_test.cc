@@ -127,4 +127,37 @@ TEST_F(ClientTrustTest, RootsThatChangeCountForNewClients) {
   EXPECT_NE(refused.error().to_string().find("roots.pem"), std::string::npos) << refused.error().to_string();
 }
 
+TEST_F(ClientTrustTest, APinnedAuthorityIsTheOnlyOne) {
+  const auto client_with = [](const std::string& pin) {
+    ClientOptions options;
+    options.ca_sha256 = pin;
+    options.proxy = ProxySettings{};
+    return HttpClient::create(options);
+  };
+  const auto shows = [](testing::TestIdentity identity, const std::string& more) {
+    identity.certificate_pem += more;
+    return serve(identity);
+  };
+  const std::string pin = own_.certificate().info().sha256;
+  const auto client = client_with(pin);
+  ASSERT_TRUE(client.ok()) << client.error().to_string();
+  EXPECT_EQ(outcome(*client, shows(own_.server(), own_.pem())), "200");
+  EXPECT_EQ(outcome(*client, shows(own_.server(), stranger_.pem() + own_.pem())), "200") << "wherever it stands";
+  const std::string denied(to_string(Code::kDenied));
+  EXPECT_EQ(outcome(*client, shows(own_.server(), "")), denied) << "it is not shown";
+  EXPECT_EQ(outcome(*client, shows(stranger_.server(), stranger_.pem())), denied);
+  EXPECT_EQ(outcome(*client, shows(stranger_.server(), own_.pem())), denied) << "shown by a stranger";
+  EXPECT_EQ(outcome(*client, shows(roots_.server(), roots_.pem())), denied) << "the machine's roots do not count";
+  // The name must fit, and the certificate must be for servers.
+  LeafRequest elsewhere;
+  elsewhere.common_name = "elsewhere";
+  elsewhere.dns_names = {"elsewhere.example"};
+  elsewhere.server_auth = true;
+  EXPECT_EQ(outcome(*client, shows(own_.issue(elsewhere), own_.pem())), denied);
+  EXPECT_EQ(outcome(*client, shows(own_.client("localhost"), own_.pem())), denied);
+  for (const char* wrong : {"abc", "sha256:00", "G123456789012345678901234567890123456789012345678901234567890123"}) {
+    EXPECT_FALSE(client_with(wrong).ok()) << wrong;
+  }
+}
+
 }  // namespace strake::net::client_trust_test

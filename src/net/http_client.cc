@@ -411,7 +411,9 @@ Result<HttpClient> HttpClient::create(ClientOptions options) {
   }
 
   auto impl = std::make_unique<Impl>();
-  STRAKE_TRY(impl->trust, resolve_client_trust(options.ca_pem, options.ca_file, options.also_trust_system_roots));
+  STRAKE_TRY(impl->trust, options.ca_sha256.empty()
+                              ? resolve_client_trust(options.ca_pem, options.ca_file, options.also_trust_system_roots)
+                              : pinned_client_trust(options.ca_sha256));
   if (!options.client_certificate_pem.empty() || !options.client_key_pem.empty()) {
     STRAKE_TRY_CONTEXT(const Certificate certificate, Certificate::from_pem(options.client_certificate_pem),
                        "client certificate");

@@ -41,6 +41,9 @@ struct ClientOptions {
   std::string ca_pem;
   std::filesystem::path ca_file;
   bool also_trust_system_roots = false;  ///< in addition to the two above
+  /// Instead of all of them: the SHA-256 fingerprint of the one authority to trust, in lower case hexadecimal digits.
+  /// The server must show that authority's certificate behind its own. For the first contact, before the list is known.
+  std::string ca_sha256;
 
   std::string client_certificate_pem;  ///< with its chain
   std::string client_key_pem;

@@ -113,6 +113,8 @@ class CertificateRequest {
 
   const std::string& common_name() const;
   const std::vector<std::string>& organizations() const;
+  /// Of the public key (its SubjectPublicKeyInfo): hexadecimal, lower case.
+  std::string key_sha256() const;
   std::string to_pem() const;
 
   struct Impl;

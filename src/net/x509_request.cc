@@ -96,6 +96,21 @@ Result<CertificateRequest> CertificateRequest::from_pem(std::string_view pem) {
   return wrap_request(std::move(request));
 }
 
+std::string CertificateRequest::key_sha256() const {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(impl_->handle.get()), &der);
+  STRAKE_INVARIANT(size > 0);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
+  unsigned hash_size = 0;
+  const bool hashed =
+      EVP_Digest(der, static_cast<std::size_t>(size), hash.data(), &hash_size, EVP_sha256(), nullptr) == 1;
+  OPENSSL_free(der);
+  STRAKE_INVARIANT(hashed);
+  std::string text;
+  for (unsigned i = 0; i < hash_size; ++i) text += fmt::format("{:02x}", hash[i]);
+  return text;
+}
+
 std::string CertificateRequest::to_pem() const {
   const RequestBio bio(BIO_new(BIO_s_mem()));
   STRAKE_INVARIANT(bio && PEM_write_bio_X509_REQ(bio.get(), impl_->handle.get()) == 1);

@@ -86,4 +86,14 @@ TEST(CertificateRequest, MustBeSignedByItsOwnKey) {
             Code::kExhausted);
 }
 
+TEST(CertificateRequest, IsKnownByItsKeyWhateverNamesItBears) {
+  const auto key = PrivateKey::generate(), other = PrivateKey::generate();
+  const auto hash = [](const PrivateKey& of, const std::string& name) {
+    return CertificateRequest::make(of, name, {})->key_sha256();
+  };
+  EXPECT_EQ(hash(*key, "a"), hash(*key, "b"));
+  EXPECT_NE(hash(*key, "a"), hash(*other, "a"));
+  EXPECT_EQ(hash(*key, "a").size(), 64u);
+}
+
 }  // namespace strake::net::x509_request_test
