@@ -9,12 +9,12 @@
 
 #include "base/fd.h"
 #include "base/private_folder.h"
+#include "codec/digest.h"
 
 namespace strake::pki {
 
 namespace {
 
-constexpr std::chrono::minutes kClockSkew{5};  // clients whose clocks are a little behind
 constexpr std::size_t kSerialWords = 2;
 constexpr std::size_t kMaxKeyFileBytes = 64u << 10;
 
@@ -32,7 +32,7 @@ std::string random_serial(Random& random) {
 
 net::Validity validity_from(WallTime now, std::chrono::hours lifetime) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-  return {seconds - kClockSkew, seconds + lifetime};
+  return {seconds - Authority::kClockSkew, seconds + lifetime};
 }
 
 bool is_ip_address(const std::string& text) {
@@ -157,12 +157,30 @@ Status Authority::keep(std::vector<net::Certificate> trusted) {
   return {};
 }
 
+std::string_view to_string(Rotation rotation) {
+  switch (rotation) {
+    case Rotation::kSettled: return "settled";
+    case Rotation::kAnnounced: return "announced";
+    case Rotation::kSigning: return "signing";
+  }
+  return "";
+}
+
+Rotation Authority::rotation() const {
+  if (trusted_.size() < 2) return Rotation::kSettled;
+  return trusted_[1].info().not_before > signer().info().not_before ? Rotation::kAnnounced : Rotation::kSigning;
+}
+
+std::string Authority::trust_sha256() const { return codec::sha256_hex(trusted_pem()); }
+
 Status Authority::add_successor(Random& random, WallTime now) {
   if (trusted_.size() > 1) {
     return error(Code::kExists, "{} holds two authorities already: finish that rotation first",
                  (options_.directory / "ca.crt").string());
   }
   STRAKE_TRY(const net::PrivateKey key, net::PrivateKey::generate());
+  // One made in the first one's own second is dated a second later, to be the younger.
+  if (validity_from(now, options_.lifetime).not_before == signer().info().not_before) now += std::chrono::seconds(1);
   STRAKE_TRY(const net::Certificate next, make(key, random, now));
   // The younger one is the successor: that is all that tells them apart after the next step.
   if (next.info().not_before <= signer().info().not_before) {
@@ -173,7 +191,7 @@ Status Authority::add_successor(Random& random, WallTime now) {
 }
 
 Status Authority::promote_successor() {
-  if (trusted_.size() < 2 || trusted_[1].info().not_before < signer().info().not_before) {
+  if (rotation() != Rotation::kAnnounced) {
     return error(Code::kNotFound, "{} holds no successor", (options_.directory / "ca.crt").string());
   }
   return keep({trusted_[1], trusted_[0]});
@@ -181,7 +199,7 @@ Status Authority::promote_successor() {
 
 Status Authority::retire_predecessors() {
   if (trusted_.size() < 2) return {};
-  if (trusted_[1].info().not_before > signer().info().not_before) {
+  if (rotation() == Rotation::kAnnounced) {
     return error(Code::kConflict, "the successor does not sign yet: promote it first");
   }
   const net::Certificate old = trusted_[1];

@@ -12,7 +12,7 @@
 //   retire_predecessors  only the new one is trusted
 //
 // Each step is one atomic write of ca.crt; killed halfway, it has happened or it has not. A process that serves with
-// the list must be started again to see it.
+// the list takes the step itself, or must be started again to see it.
 #pragma once
 
 #include <chrono>
@@ -48,8 +48,19 @@ struct Subject {
   static Subject host(std::string name, std::vector<std::string> hosts);
 };
 
+/// How far a rotation is.
+enum class Rotation {
+  kSettled,    ///< one authority
+  kAnnounced,  ///< a successor is trusted, and does not sign yet
+  kSigning,    ///< the successor signs, its predecessor is still trusted
+};
+std::string_view to_string(Rotation rotation);
+
 class Authority {
  public:
+  /// Certificates begin this long before they are made, for clients whose clocks are a little behind.
+  static constexpr std::chrono::minutes kClockSkew{5};
+
   /// Reads the authority, or makes it when there is none. kCorrupt names the file of one that cannot be used.
   static Result<Authority> open(AuthorityOptions options, Random& random, WallTime now);
 
@@ -58,6 +69,11 @@ class Authority {
   const std::vector<net::Certificate>& trusted() const { return trusted_; }
   const net::Certificate& signer() const { return trusted_.front(); }
   const std::filesystem::path& directory() const { return options_.directory; }
+  Rotation rotation() const;
+  /// SHA-256 of trusted_pem(): who holds this list needs no other.
+  std::string trust_sha256() const;
+  /// The youngest of the trusted ones.
+  const net::Certificate& newest() const { return rotation() == Rotation::kAnnounced ? trusted_[1] : trusted_[0]; }
 
   /// With a new key. Nothing of it is kept here. Its life ends with the signer's at the latest.
   Result<PemPair> issue(const Subject& subject, std::chrono::hours lifetime, Random& random, WallTime now) const;

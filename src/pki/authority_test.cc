@@ -116,10 +116,12 @@ TEST_F(AuthorityTest, HandsOverToItsSuccessorInThreeSteps) {
   const std::string old_trust = authority->trusted_pem();
   const auto before = authority->issue(user, 900 * kDay, random_, kNow);
   EXPECT_EQ(authority->promote_successor().error().code(), Code::kNotFound);
-  EXPECT_EQ(authority->add_successor(random_, kNow).error().code(), Code::kInvalidArgument) << "not a day older";
+  EXPECT_EQ(authority->add_successor(random_, kNow - 1h).error().code(), Code::kInvalidArgument) << "it is older";
+  EXPECT_EQ(authority->rotation(), Rotation::kSettled);
 
   const WallTime later = kNow + 100 * kDay;
   ASSERT_TRUE(authority->add_successor(random_, later).ok());
+  EXPECT_EQ(authority->rotation(), Rotation::kAnnounced);
   EXPECT_EQ(authority->add_successor(random_, later + kDay).error().code(), Code::kExists);
   EXPECT_EQ(authority->retire_predecessors().error().code(), Code::kConflict);
   const auto between = authority->issue(user, kDay, random_, later);
@@ -128,6 +130,7 @@ TEST_F(AuthorityTest, HandsOverToItsSuccessorInThreeSteps) {
   authority = open(later);  // as every process after it
   ASSERT_TRUE(authority.ok()) << authority.error().to_string();
   ASSERT_TRUE(authority->promote_successor().ok());
+  EXPECT_EQ(authority->rotation(), Rotation::kSigning);
   EXPECT_EQ(authority->promote_successor().error().code(), Code::kNotFound) << "not back again";
   const auto after = authority->issue(user, kDay, random_, later);
   EXPECT_FALSE(openssl_accepts(old_trust, after->certificate, "sslclient", later)) << "the new one signs";
@@ -183,6 +186,19 @@ TEST_F(AuthorityTest, ADamagedOrExpiredAuthorityIsNeverReplaced) {
   ASSERT_TRUE(write_file_atomic(dir_ / "pki/ca.key", net::PrivateKey::generate()->to_pem(), 0600).ok());
   EXPECT_EQ(open().error().code(), Code::kCorrupt);
   EXPECT_EQ(*read_file(dir_ / "pki/ca.crt", 1 << 20), before);
+}
+
+TEST_F(AuthorityTest, ASuccessorMadeInTheSameSecondIsTheYoungerOne) {
+  auto authority = open();
+  ASSERT_TRUE(authority.ok());
+  const std::string before = authority->trust_sha256();
+  ASSERT_TRUE(authority->add_successor(random_, kNow).ok());
+  EXPECT_NE(authority->trust_sha256(), before);
+  const std::string successor = authority->newest().info().sha256;
+  EXPECT_NE(successor, authority->signer().info().sha256);
+  ASSERT_TRUE(authority->promote_successor().ok());
+  EXPECT_EQ(authority->signer().info().sha256, successor);
+  EXPECT_EQ(authority->newest().info().sha256, successor);
 }
 
 }  // namespace strake::pki::authority_test

@@ -21,6 +21,8 @@ bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 /// What a token is for. One for something else does not exist there.
 inline constexpr std::string_view kApiPurpose = "api";
+/// To be turned into a certificate, by one key.
+inline constexpr std::string_view kJoinPurpose = "join";
 
 /// Where a token is presented, and what it is bound to.
 struct TokenUse {
@@ -33,10 +35,20 @@ struct TokenOwner {
   std::vector<std::string> groups;
   std::optional<WallTime> expires;
   TokenUse bound = {};
+  std::string node_role = {};  ///< of the Node that is made when a join token is used
 };
 
-/// FILE, mode 0600: {"tokens": [{"id", "sha256", "user", "groups", "expires", "purpose", "node"}]}. It may be changed
-/// by another process at any time.
+/// A token as it can be shown: everything but itself.
+struct TokenRecord {
+  std::string id;
+  TokenOwner owner;
+  std::optional<WallTime> issued;  ///< absent in files of earlier versions
+  std::string used_by_key;  ///< of a join token: SHA-256 of the public key it was used for; "" while it is unused
+  std::optional<WallTime> used;
+};
+
+/// FILE, mode 0600: {"tokens": [{"id", "sha256", "user", "groups", "issued", "expires", "purpose", "node", "nodeRole",
+/// "usedByKey", "used"}]}. It may be changed by another process at any time.
 class TokenFile {
  public:
   explicit TokenFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -54,12 +66,21 @@ class TokenFile {
   /// in the file.
   Result<std::optional<TokenOwner>> owner_of(std::string_view secret, const TokenUse& use, WallTime now);
 
+  /// The same for a token that itself says which node it is for.
+  Result<std::optional<TokenRecord>> find(std::string_view secret, std::string_view purpose, WallTime now);
+  /// A token is used once, by one key; the same key may come again, since the answer may have been lost. kConflict when
+  /// another key came first, kNotFound when there is no such token any more.
+  Status use(const std::string& id, const std::string& key_sha256, WallTime now);
+  /// In the order in which they were issued.
+  Result<std::vector<TokenRecord>> list();
+
  private:
   struct Entry {
-    std::string id;
     std::string sha256;
-    TokenOwner owner;
+    TokenRecord record;
   };
+  template <typename Counts>
+  Result<std::optional<TokenRecord>> search(std::string_view secret, WallTime now, Counts counts);
   Status read_if_changed();
   Status write();
 

@@ -116,4 +116,29 @@ TEST(ConstantTime, Equality) {
   EXPECT_FALSE(equal_in_constant_time("", "a"));
 }
 
+TEST_F(TokenTest, AJoinTokenIsForOneKeyAndForNothingElse) {
+  const auto issued = tokens_.issue(
+      random_, {"strake:agent:w1", {"strake:agents"}, kNow + 1h, {std::string(kJoinPurpose), "w1"}, "worker"}, kNow);
+  ASSERT_TRUE(issued.ok()) << issued.error().to_string();
+  EXPECT_FALSE(accepted(issued->secret)) << "a join token is no way into the API";
+  EXPECT_FALSE(tokens_.find(issued->secret, kApiPurpose, kNow)->has_value());
+  EXPECT_FALSE(tokens_.find(issued->secret, kJoinPurpose, kNow + 1h)->has_value());
+  const auto found = tokens_.find(issued->secret, kJoinPurpose, kNow);
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->owner.bound.node, "w1");
+  EXPECT_EQ((*found)->owner.node_role, "worker");
+  EXPECT_EQ((*found)->used_by_key, "");
+
+  EXPECT_TRUE(tokens_.use(issued->id, "key1", kNow).ok());
+  EXPECT_TRUE(tokens_.use(issued->id, "key1", kNow).ok()) << "the answer may have been lost";
+  EXPECT_EQ(TokenFile(path_).use(issued->id, "key2", kNow).error().code(), Code::kConflict);
+  EXPECT_EQ(tokens_.use("nobody", "key1", kNow).error().code(), Code::kNotFound);
+  const auto listed = TokenFile(path_).list();
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().used_by_key, "key1");
+  EXPECT_EQ(listed->front().used, kNow);
+  EXPECT_EQ(listed->front().issued, kNow);
+}
+
 }  // namespace strake::pki::tokens_test
