@@ -133,6 +133,10 @@ Result<ClusterAccess> resolve_access(const Kubeconfig& config, const AccessOverr
     STRAKE_TRY_CONTEXT(const KubeconfigUser* user, find_entry(config.users, context.user, "user"), "context \"{}\"",
                        access.context);
     STRAKE_CHECK_OK(use_user(*user, access).context("kubeconfig {}: user \"{}\"", user->file.string(), context.user));
+    if (!access.client_cert_pem.empty() && user->file == cluster->file && overrides.cluster.empty() &&
+        overrides.user.empty()) {
+      access.kubeconfig_file = user->file;
+    }
   }
   if (!context.ns.empty()) access.ns = context.ns;
   return access;

@@ -14,6 +14,8 @@ namespace strake::kube {
 struct ClusterAccess {
   std::string server;  ///< "https://host:6443", maybe with a path; http only to this machine itself
   std::string ca_pem;  ///< empty: the roots of this machine
+  /// For a first contact: the fingerprint of the one authority to trust (net::ClientOptions::ca_sha256).
+  std::string ca_sha256;
   std::string tls_server_name;
   std::string proxy_url;
 
@@ -24,6 +26,9 @@ struct ClusterAccess {
   std::string username;
   std::string password;
   std::optional<ExecConfig> exec;
+  /// The one file both server and client certificate come from: read again now and then, because they are renewed
+  /// there. Empty: they come from several places, or from none.
+  std::filesystem::path kubeconfig_file;
 
   std::string impersonate_user;
   std::string impersonate_uid;

@@ -9,6 +9,8 @@ namespace strake::kube {
 namespace {
 
 constexpr std::chrono::seconds kTokenFileInterval{60};
+constexpr std::chrono::seconds kKubeconfigInterval{60};
+constexpr std::size_t kMaxKubeconfigAgainBytes = 4u << 20;
 constexpr std::chrono::seconds kExpiryMargin{30};
 constexpr std::size_t kMaxTokenFileBytes = 64u << 10;
 
@@ -16,7 +18,8 @@ constexpr std::size_t kMaxTokenFileBytes = 64u << 10;
 
 bool Credentials::same_as(const Credentials& other) const {
   return bearer_token == other.bearer_token && client_cert_pem == other.client_cert_pem &&
-         client_key_pem == other.client_key_pem && username == other.username && password == other.password;
+         client_key_pem == other.client_key_pem && username == other.username && password == other.password &&
+         ca_pem == other.ca_pem;
 }
 
 CredentialSource::CredentialSource(runtime::Runtime& runtime, ClusterAccess access, ExecOptions exec)
@@ -51,8 +54,21 @@ Result<Credentials> CredentialSource::current(const runtime::Call& call) {
 }
 
 Result<Credentials> CredentialSource::fetch(std::stop_token stop, std::optional<runtime::TimePoint>& fresh_until) {
-  Credentials credentials{access_.bearer_token, access_.client_cert_pem, access_.client_key_pem,
-                          access_.username,     access_.password,        0};
+  Credentials credentials{access_.bearer_token,
+                          access_.client_cert_pem,
+                          access_.client_key_pem,
+                          access_.username,
+                          access_.password,
+                          access_.ca_pem,
+                          0};
+  if (!access_.kubeconfig_file.empty()) {
+    // The first time what was read from it a moment ago is good.
+    if (credentials_) {
+      credentials = *credentials_;
+      STRAKE_CHECK_OK(read_kubeconfig_again(credentials));
+    }
+    fresh_until = runtime_.now() + kKubeconfigInterval;
+  }
   if (!access_.token_file.empty()) {
     STRAKE_TRY_CONTEXT(std::string token, read_file(access_.token_file, kMaxTokenFileBytes), "reading the token");
     token.erase(token.find_last_not_of(" \t\r\n") + 1);
@@ -77,8 +93,26 @@ Result<Credentials> CredentialSource::fetch(std::stop_token stop, std::optional<
   return credentials;
 }
 
+Status CredentialSource::read_kubeconfig_again(Credentials& credentials) const {
+  STRAKE_TRY(const std::string text, read_file(access_.kubeconfig_file, kMaxKubeconfigAgainBytes));
+  STRAKE_TRY(const Kubeconfig config, parse_kubeconfig(text, access_.kubeconfig_file));
+  AccessOverrides same_context;
+  same_context.context = access_.context;
+  STRAKE_TRY(const ClusterAccess now, resolve_access(config, same_context));
+  // Credentials belong to one server: a file that has come to name another is not followed.
+  if (now.server != access_.server || now.client_cert_pem.empty()) return {};
+  credentials.client_cert_pem = now.client_cert_pem;
+  credentials.client_key_pem = now.client_key_pem;
+  credentials.ca_pem = now.ca_pem;
+  return {};
+}
+
+bool CredentialSource::can_change() const {
+  return access_.exec || !access_.token_file.empty() || !access_.kubeconfig_file.empty();
+}
+
 bool CredentialSource::refused(const Credentials& credentials) {
-  if (!access_.exec && access_.token_file.empty()) return false;
+  if (!can_change()) return false;
   std::lock_guard lock(mutex_);
   if (!credentials_ || credentials_->generation != credentials.generation) return true;  // others are there already
   // Twice for the same credentials means that the source has no better ones.

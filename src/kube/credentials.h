@@ -1,5 +1,6 @@
-// CredentialSource: what to present to the API server now. Token files are read again, plugins run again before their
-// answer expires or after the server refused it; callers that come meanwhile wait for the one that does it.
+// CredentialSource: what to present to the API server now, and whom to trust. Token files and kubeconfigs with client
+// certificates are read again, plugins run again before their answer expires or after the server refused it; callers
+// that come meanwhile wait for the one that does it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Credentials {
   std::string client_key_pem;
   std::string username;
   std::string password;
+  std::string ca_pem;            ///< of the server
   std::uint64_t generation = 0;  ///< changes when anything above does
 
   bool same_as(const Credentials& other) const;
@@ -34,6 +36,8 @@ class CredentialSource {
 
  private:
   Result<Credentials> fetch(std::stop_token stop, std::optional<runtime::TimePoint>& fresh_until);
+  Status read_kubeconfig_again(Credentials& credentials) const;
+  bool can_change() const;
 
   runtime::Runtime& runtime_;
   const ClusterAccess access_;

@@ -189,4 +189,43 @@ TEST(CredentialSource, OneRunServesAllWhoWait) {
   EXPECT_EQ(runs, 1);
 }
 
+std::string kubeconfig_text(const std::string& server, const std::string& certificate, const std::string& ca) {
+  ClusterAccess access;
+  access.server = server;
+  access.ca_pem = "-----BEGIN CERTIFICATE-----\n" + ca;
+  access.client_cert_pem = "-----BEGIN CERTIFICATE-----\n" + certificate;
+  access.client_key_pem = "-----BEGIN PRIVATE KEY-----\n" + certificate;
+  return *write_kubeconfig(kubeconfig_for("c", access));
+}
+
+TEST(CredentialSource, ACertificateThatIsRenewedInTheKubeconfigIsTakenWithItsAuthorities) {
+  in_simulation([](sim::Simulation& simulation, const runtime::Call&) {
+    runtime::Runtime& runtime = simulation;
+    const test::TempDir dir;
+    const auto write = [&](const std::string& text) { ASSERT_TRUE(write_file_atomic(dir / "k", text, 0600).ok()); };
+    write(kubeconfig_text("https://api.test", "one", "ca1"));
+    const auto access = resolve_access(*parse_kubeconfig(*read_file(dir / "k", 1 << 20), dir / "k"));
+    ASSERT_TRUE(access.ok()) << access.error().to_string();
+    CredentialSource source(runtime, *access, {});
+    const Credentials first = *source.current({});
+    write(kubeconfig_text("https://api.test", "two", "ca2"));
+    EXPECT_EQ(source.current({})->generation, first.generation) << "not at every call";
+    ASSERT_TRUE(runtime.sleep(61s, {}).ok());
+    const Credentials second = *source.current({});
+    EXPECT_NE(second.client_cert_pem.find("two"), std::string::npos);
+    EXPECT_NE(second.ca_pem.find("ca2"), std::string::npos);
+    EXPECT_NE(second.generation, first.generation);
+
+    write(kubeconfig_text("https://api.test", "three", "ca2"));
+    EXPECT_TRUE(source.refused(second)) << "a 401 is a reason to look at once";
+    EXPECT_NE(source.current({})->client_cert_pem.find("three"), std::string::npos);
+    write("not a kubeconfig: [");
+    ASSERT_TRUE(runtime.sleep(61s, {}).ok());
+    EXPECT_NE(source.current({})->client_cert_pem.find("three"), std::string::npos) << "what we have is likely good";
+    write(kubeconfig_text("https://elsewhere.test", "four", "ca3"));
+    ASSERT_TRUE(runtime.sleep(61s, {}).ok());
+    EXPECT_EQ(source.current({})->client_cert_pem.find("four"), std::string::npos) << "not the credentials of another";
+  });
+}
+
 }  // namespace strake::kube::credentials_test

@@ -130,6 +130,15 @@ Result<json::Value> HttpsApi::get_raw(std::vector<std::string> path, const Call&
   return transport_->call(request, call);
 }
 
+Result<json::Value> HttpsApi::post_raw(std::vector<std::string> path, const json::Value& body, const Call& call) {
+  ApiRequest request;
+  request.method = "POST";
+  request.path = std::move(path);
+  request.body = json::write(body);
+  request.content_type = "application/json";
+  return transport_->call(request, call);
+}
+
 Result<Object> HttpsApi::get(const Resource& resource, const ObjectKey& key, const Call& call) {
   ApiRequest request;
   STRAKE_TRY(request.path, object_path(resource, key));

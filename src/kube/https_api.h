@@ -34,6 +34,7 @@ class HttpsApi final : public KubeApi {
 
   /// Any path below the server's URL, such as {"version"} or {"apis"}.
   Result<json::Value> get_raw(std::vector<std::string> path, const Call& call);
+  Result<json::Value> post_raw(std::vector<std::string> path, const json::Value& body, const Call& call);
 
   const ClusterAccess& access() const { return transport_->access(); }
 

@@ -59,9 +59,11 @@ HttpsTransport::HttpsTransport(runtime::Runtime& runtime, ClusterAccess access, 
 
 Result<std::shared_ptr<const net::HttpClient>> HttpsTransport::client_for(const Credentials& credentials) {
   std::lock_guard lock(mutex_);
-  if (client_ && client_cert_pem_ == credentials.client_cert_pem) return client_;
+  if (client_ && client_cert_pem_ == credentials.client_cert_pem && client_ca_pem_ == credentials.ca_pem)
+    return client_;
   net::ClientOptions options;
-  options.ca_pem = access_.ca_pem;
+  options.ca_pem = credentials.ca_pem;
+  options.ca_sha256 = access_.ca_sha256;
   options.client_certificate_pem = credentials.client_cert_pem;
   options.client_key_pem = credentials.client_key_pem;
   options.user_agent = options_.user_agent;
@@ -72,6 +74,7 @@ Result<std::shared_ptr<const net::HttpClient>> HttpsTransport::client_for(const 
                      access_.server);
   client_ = std::make_shared<const net::HttpClient>(std::move(client));
   client_cert_pem_ = credentials.client_cert_pem;
+  client_ca_pem_ = credentials.ca_pem;
   return client_;
 }
 

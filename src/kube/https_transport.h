@@ -83,7 +83,7 @@ class HttpsTransport {
 
   std::mutex mutex_;
   std::shared_ptr<const net::HttpClient> client_;
-  std::string client_cert_pem_;  ///< of client_
+  std::string client_cert_pem_, client_ca_pem_;  ///< of client_
 };
 
 /// The error an answer of 400 or more stands for, with its Retry-After.
