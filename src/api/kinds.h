@@ -63,5 +63,8 @@ inline constexpr std::string_view kStrakeNamespace = "strake-system";
 /// An agent's user is kAgentUserPrefix + node name, its group kAgentGroup (deploy/rbac).
 inline constexpr std::string_view kAgentUserPrefix = "strake:agent:";
 inline constexpr std::string_view kAgentGroup = "strake:agents";
+/// Who reads what cannot hold a secret, and who reads what can.
+inline constexpr std::string_view kViewerGroup = "strake:viewers";
+inline constexpr std::string_view kConfigViewerGroup = "strake:config-viewers";
 
 }  // namespace strake::api

@@ -133,6 +133,15 @@ kube::Object slim_node(const kube::Object& node) {
   return kube::Object(json::Value(std::move(slim)));
 }
 
+kube::Object new_node(const std::string& name, const std::string& role, const std::string& zone) {
+  kube::Object node(kube::core::kNode, {"", name});
+  node.set_label(std::string(label::kNodeRolePrefix) + role, "");
+  node.set_label(label::kOs, "linux");
+  node.set_label("kubernetes.io/hostname", name);
+  if (!zone.empty()) node.set_label(label::kZone, zone);
+  return node;
+}
+
 json::Value node_status_patch(const NodeReport& report) {
   const json::Value condition = json::Object{{"type", "Ready"},
                                              {"status", report.ready ? "True" : "False"},

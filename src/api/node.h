@@ -86,6 +86,9 @@ using NodePtr = std::shared_ptr<const NodeView>;
 /// views a small part of that.
 kube::Object slim_node(const kube::Object& node);
 
+/// The Node of a machine that has just come: its role and host name as labels.
+kube::Object new_node(const std::string& name, const std::string& role, const std::string& zone = "");
+
 /// What a kubelet, or who stands in for it, reports of its machine.
 struct NodeReport {
   bool ready = false;

@@ -43,6 +43,12 @@ std::string client_host(const std::string& address) {
   return address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
 }
 
+/// What the server shows: its own certificate, and behind it the authority, for clients that know that one by its
+/// fingerprint only.
+std::string chain_of(const pki::KeptIdentity& server, const pki::Authority& authority) {
+  return server.pair().certificate + authority.signer().to_pem();
+}
+
 }  // namespace
 
 /// Everything the server proves itself with.
@@ -81,27 +87,51 @@ struct ApiServer::Impl {
   const ApiServerOptions options;
   mutable std::mutex certificates_mutex;
   Certificates certificates;
+  std::string served_trust = certificates.authority.trust_sha256();
   std::unique_ptr<Router> router;
   std::optional<net::HttpsServer> server;
+  std::vector<std::filesystem::path> kubeconfigs;  ///< the administrator's, written again when it changes
   runtime::Task renewal;
 
   void renew_certificates(const std::stop_token& stop) {
     runtime::Runtime& runtime = service.runtime();
+    // On failure the old certificate stays in use and the next round tries again: it has a third of its life left.
     while (runtime.sleep(options.certificate_check, stop).ok()) {
-      pki::PemPair fresh;
-      {
-        const std::lock_guard lock(certificates_mutex);
-        // On failure the old certificate stays in use and the next round tries again: it has a third of its life left.
-        const Result<bool> renewed = certificates.renew(runtime);
-        if (!renewed.ok()) service.report("certificate renewal", renewed.error());
-        if (!renewed.ok() || !*renewed) continue;
-        fresh = certificates.server.pair();
-      }
-      if (const Status used = server->set_certificate(fresh.certificate, fresh.key); !used.ok()) {
-        service.report("certificate renewal", used.error());
-      }
+      if (const Status renewed = renew_now(); !renewed.ok()) service.report("certificate renewal", renewed.error());
     }
   }
+
+  /// The server's and the administrator's certificates, and where they are used: in this server, in the kubeconfigs.
+  Status renew_now() {
+    std::string chain, key, trusted;
+    kube::ClusterAccess admin;
+    std::vector<std::filesystem::path> files;
+    {
+      const std::lock_guard lock(certificates_mutex);
+      const std::string admin_before = certificates.admin.pair().certificate;
+      STRAKE_TRY(const bool server_renewed, certificates.renew(service.runtime()));
+      const std::string trust = certificates.authority.trust_sha256();
+      const bool trust_changed = trust != served_trust;
+      if (!server_renewed && !trust_changed && certificates.admin.pair().certificate == admin_before) return {};
+      served_trust = trust;
+      chain = chain_of(certificates.server, certificates.authority);
+      key = certificates.server.pair().key;
+      trusted = certificates.authority.trusted_pem();
+      admin = access(certificates.admin.pair(), url());
+      files = kubeconfigs;
+    }
+    STRAKE_CHECK_OK(server->set_certificate(chain, key));
+    STRAKE_CHECK_OK(server->set_client_ca(trusted));
+    for (const std::filesystem::path& file : files) STRAKE_CHECK_OK(write_admin_kubeconfig(file, admin));
+    return {};
+  }
+
+  static Status write_admin_kubeconfig(const std::filesystem::path& path, const kube::ClusterAccess& admin) {
+    STRAKE_TRY(const std::string text, kube::write_kubeconfig(kube::kubeconfig_for("strake", admin)));
+    return write_file_atomic(path, text, 0600);
+  }
+
+  std::string url() const { return fmt::format("https://{}:{}", client_host(options.address), server->port()); }
 
   kube::ClusterAccess access(const pki::PemPair& client, const std::string& url) const {
     kube::ClusterAccess access;
@@ -128,12 +158,20 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
   router_options.revocation_file = impl->certificates.authority.directory() / "revoked.json";
   router_options.watches = impl->options.watches;
   router_options.more_metrics = impl->options.more_metrics;
+  Impl* const self = impl.get();
+  router_options.enrolment.authority = &impl->certificates.authority;
+  router_options.enrolment.authority_mutex = &impl->certificates_mutex;
+  router_options.enrolment.issued_file = impl->certificates.authority.directory() / "issued.json";
+  router_options.enrolment.authority_changed = [self] {
+    if (const Status used = self->renew_now(); !used.ok())
+      self->service.report("rotation of the authority", used.error());
+  };
   STRAKE_TRY(impl->router, Router::make(service, std::move(router_options)));
 
   net::ServerOptions server_options;
   server_options.address = impl->options.address;
   server_options.port = impl->options.port;
-  server_options.certificate_pem = impl->certificates.server.pair().certificate;
+  server_options.certificate_pem = chain_of(impl->certificates.server, impl->certificates.authority);
   server_options.key_pem = impl->certificates.server.pair().key;
   server_options.client_ca_pem = impl->certificates.authority.trusted_pem();
   server_options.max_body_bytes = kMaxRequestBytes;
@@ -149,7 +187,6 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
                                 router->handle(request, responder);
                               }),
       "starting the API server on {} port {}", impl->options.address, impl->options.port);
-  Impl* const self = impl.get();
   impl->renewal =
       runtime.spawn("certificate-renewal", [self](std::stop_token stop) { self->renew_certificates(stop); });
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
@@ -157,7 +194,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
 
 std::uint16_t ApiServer::port() const { return impl_->server->port(); }
 
-std::string ApiServer::url() const { return fmt::format("https://{}:{}", client_host(impl_->options.address), port()); }
+std::string ApiServer::url() const { return impl_->url(); }
 
 kube::ClusterAccess ApiServer::admin_access() const {
   const std::lock_guard lock(impl_->certificates_mutex);
@@ -165,8 +202,9 @@ kube::ClusterAccess ApiServer::admin_access() const {
 }
 
 Result<std::filesystem::path> ApiServer::write_kubeconfig(const std::filesystem::path& path) const {
-  STRAKE_TRY(const std::string text, kube::write_kubeconfig(kube::kubeconfig_for("strake", admin_access())));
-  STRAKE_CHECK_OK(write_file_atomic(path, text, 0600));
+  STRAKE_CHECK_OK(Impl::write_admin_kubeconfig(path, admin_access()));
+  const std::lock_guard lock(impl_->certificates_mutex);
+  impl_->kubeconfigs.push_back(path);
   return path;
 }
 

@@ -1,6 +1,7 @@
 // ApiServer: the embedded API server on its port, with certificates of its own.
 //
 //   STATE/pki               authority, server and administrator (pki/authority.h, pki/kept_identity.h)
+//   STATE/pki/issued.json   certificates that were issued to others (pki/issued.h)
 //   STATE/pki/revoked.json  certificates that do not count any more (pki/revocations.h)
 //   STATE/tokens.json       bearer tokens, hashed (pki/tokens.h)
 #pragma once
@@ -47,7 +48,8 @@ class ApiServer {
   std::string url() const;
 
   kube::ClusterAccess admin_access() const;
-  /// The administrator's, mode 0600; returns the path.
+  /// The administrator's, mode 0600, written again whenever its certificate or the authorities change; returns the
+  /// path.
   Result<std::filesystem::path> write_kubeconfig(const std::filesystem::path& path) const;
 
   Result<kube::ClusterAccess> issue_client(const std::string& user, const std::vector<std::string>& groups,

@@ -17,7 +17,8 @@ Caller authenticated_caller(std::string user, std::vector<std::string> groups) {
   return {std::move(user), std::move(groups)};
 }
 
-/// nullopt when the field is absent; "" when it is there without a token.
+}  // namespace
+
 std::optional<std::string_view> bearer_token(const net::Headers& headers) {
   constexpr std::string_view kScheme = "bearer ";
   const auto field = headers.get("Authorization");
@@ -25,8 +26,6 @@ std::optional<std::string_view> bearer_token(const net::Headers& headers) {
   if (field->size() <= kScheme.size() || !equal_ignoring_case(field->substr(0, kScheme.size()), kScheme)) return "";
   return field->substr(kScheme.size());
 }
-
-}  // namespace
 
 Result<Identity> authenticate(const net::ServerRequest& request, const Credentials& credentials, WallTime now) {
   if (request.client_certificate) {

@@ -29,6 +29,9 @@ struct Credentials {
   pki::Revocations* revocations = nullptr;
 };
 
+/// nullopt when there is no Authorization field; "" when it is there without a token.
+std::optional<std::string_view> bearer_token(const net::Headers& headers);
+
 /// kUnauthenticated when the request does not prove who sends it.
 Result<Identity> authenticate(const net::ServerRequest& request, const Credentials& credentials, WallTime now);
 

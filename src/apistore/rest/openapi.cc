@@ -139,7 +139,7 @@ class KindPaths {
       operation["requestBody"] = json_body({"application/json"}, schema_ref(schema_name(kind_, version_, takes)), true);
     } else if (action == "patch") {
       operation["requestBody"] =
-          json_body({"application/json-patch+json", "application/merge-patch+json"}, schema_ref(kPatch), true);
+          json_body({"application/json-patch+json", "application/merge-patch+json"}, schema_ref(kPatchType), true);
     } else if (action == "delete" || action == "deletecollection") {
       operation["requestBody"] = json_body({"application/json"}, schema_ref(kDeleteOptions), false);
     }

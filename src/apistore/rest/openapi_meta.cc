@@ -145,7 +145,7 @@ json::Object meta_schemas() {
   schemas[kFieldsV1] = json::Object{{"type", "object"}, {"description", "A set of fields."}};
   schemas[kListMeta] = list_meta();
   schemas[kDeleteOptions] = delete_options();
-  schemas[kPatch] = json::Object{{"type", "object"}, {"description", "A partial object, or a list of operations."}};
+  schemas[kPatchType] = json::Object{{"type", "object"}, {"description", "A partial object, or a list of operations."}};
   schemas[kStatus] = status_schema();
   return schemas;
 }

@@ -15,7 +15,7 @@ inline constexpr std::string_view kManagedFieldsEntry = "io.k8s.apimachinery.pkg
 inline constexpr std::string_view kFieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 inline constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 inline constexpr std::string_view kDeleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
-inline constexpr std::string_view kPatch = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+inline constexpr std::string_view kPatchType = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 inline constexpr std::string_view kStatus = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 
 inline constexpr std::string_view kApiVersionText = "The group and version of the schema this object follows.";

@@ -75,6 +75,9 @@ Router::Router(Service& service, RouterOptions options, Tables tables)
       revocations_(options.revocation_file),
       credentials_{options.token_file.empty() ? nullptr : &tokens_,
                    options.revocation_file.empty() ? nullptr : &revocations_},
+      enrolment_(options.enrolment.authority == nullptr
+                     ? nullptr
+                     : std::make_unique<Enrolment>(service, tokens_, revocations_, options.enrolment)),
       watches_(service.runtime(), options.watches),
       resources_(service, tables_, watches_),
       more_metrics_(std::move(options.more_metrics)) {}
@@ -106,12 +109,20 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
                                             Subject& subject) {
   subject.verb = "other";
   if (auto response = health(request)) return response;
+  if (enrolment_ && Enrolment::is_join(request)) {
+    subject = {"create", "access/join"};
+    return enrolment_->join(request);
+  }
   Result<Identity> identity = authenticate(request, credentials_, service_.runtime().wall_now());
   if (!identity.ok()) return error_response(identity.error());
   Result<Caller> caller = acting_caller(identity->caller, request.headers);
   if (!caller.ok()) return error_response(caller.error());
   identity->caller = *std::move(caller);
 
+  if (enrolment_ && Enrolment::is_ours(request)) {
+    subject = {request.method == "POST" ? "create" : "get", "access"};
+    return enrolment_->answer(identity->caller, request);
+  }
   const auto& segments = request.target.segments;
   const std::string first = segments.empty() ? "" : segments[0];
   const std::string* document = discovery_.document(segments);
@@ -168,6 +179,7 @@ bool Router::is_health_check(const net::ServerRequest& request) {
 }
 
 std::optional<net::Refusal> Router::refuse_unknown(const net::ServerRequest& head) {
+  if (enrolment_ && Enrolment::is_join(head)) return enrolment_->refuse_join(head);
   const Result<Identity> identity = authenticate(head, credentials_, service_.runtime().wall_now());
   if (identity.ok()) return std::nullopt;
   const bool unknown = identity.error().code() == Code::kUnauthenticated;

@@ -4,6 +4,7 @@
 //   /version /api... /apis... (discovery), /openapi/v3    everybody who is somebody
 //   /api/v1/..., /apis/GROUP/VERSION/...                  resources; the service asks who may
 //   /metrics                       administrators
+//   /strake/v1/access/...          credentials (enrolment.h)
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 
 #include "apistore/rest/authentication.h"
 #include "apistore/rest/discovery.h"
+#include "apistore/rest/enrolment.h"
 #include "apistore/rest/openapi.h"
 #include "apistore/rest/resource_handler.h"
 #include "apistore/rest/table.h"
@@ -28,6 +30,7 @@ struct RouterOptions {
   std::filesystem::path revocation_file;  ///< empty: no certificate is revoked
   WatchHubOptions watches;
   std::function<std::string()> more_metrics;
+  EnrolmentOptions enrolment;  ///< without an authority: no credentials are issued
 };
 
 class Router {
@@ -67,6 +70,7 @@ class Router {
   pki::TokenFile tokens_;
   pki::Revocations revocations_;
   const Credentials credentials_;
+  const std::unique_ptr<Enrolment> enrolment_;  ///< nullptr: not served
   WatchHub watches_;
   ResourceHandler resources_;
   net::Registry counters_;

@@ -1,0 +1,42 @@
+// The roles a credential can have, and the names a certificate or token of a role bears: the same on the embedded API
+// server and on Kubernetes (deploy/rbac binds the groups).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace strake::api {
+
+enum class Role {
+  kAdministrator,
+  kViewer,
+  kConfigViewer,  ///< a viewer who may also read what may hold secrets in configurations
+  kAgent,
+};
+inline constexpr std::string_view kRoleWords[] = {"administrator", "viewer", "config-viewer", "agent"};
+std::string_view to_string(Role role);
+Result<Role> parse_role(std::string_view text);
+
+inline constexpr std::string_view kAdministratorGroup = "strake:admins";
+
+/// The groups of a role.
+std::vector<std::string> groups_of(Role role);
+/// The role groups give; "other" when they give none.
+std::string_view role_of_groups(const std::vector<std::string>& groups);
+
+/// Whom a credential is for.
+struct CredentialSubject {
+  Role role = Role::kViewer;
+  std::string user;  ///< of a person or a program; filled in for an agent
+  std::string node;  ///< of an agent, else ""
+};
+/// Checked: a node's name for agents, else a user's name that cannot be mistaken for one of ours or Kubernetes' own.
+Result<CredentialSubject> credential_subject(Role role, const std::string& user, const std::string& node);
+
+/// A role label's last part: "worker", "infra".
+Status check_node_role(std::string_view role);
+
+}  // namespace strake::api
