@@ -32,6 +32,8 @@ namespace controller_config_condition {
 inline constexpr std::string_view kTemplateRunning = "TemplateControllerRunning";
 inline constexpr std::string_view kTemplateCompleted = "TemplateControllerCompleted";
 inline constexpr std::string_view kTemplateFailing = "TemplateControllerFailing";
+/// Strake's own: whether the present release was signed under a keyring of the user's.
+inline constexpr std::string_view kReleaseSigned = "ReleaseSigned";
 }  // namespace controller_config_condition
 
 /// Reads an object that outlives the view.

@@ -53,6 +53,9 @@ inline constexpr std::string_view kReleaseImageVersion = "machineconfiguration.o
 inline constexpr std::string_view kOsImageUrlOverridden = "machineconfiguration.openshift.io/os-image-url-overridden";
 inline constexpr std::string_view kServiceCaRotate = "machineconfiguration.openshift.io/service-ca-rotate";
 inline constexpr std::string_view kReleasePayloadImage = "machineconfiguration.openshift.io/release-payload-image";
+/// Strake's own, on the ControllerConfig: the release the cluster began with, and who signed the present one.
+inline constexpr std::string_view kInstalledVersion = "strake.dev/installed-version";
+inline constexpr std::string_view kReleaseSignature = "strake.dev/release-signature";
 }  // namespace config_annotation
 
 namespace label {

@@ -37,4 +37,8 @@ void StrakeConfigEdit::set_mode(std::string_view capability, std::optional<Mode>
   json::ensure(object_, {"spec", "modes", capability}) = mode ? json::Value(to_string(*mode)) : json::Value();
 }
 
+void StrakeConfigEdit::set_release_keyring(std::string_view name, const std::optional<std::string>& armoured) {
+  json::ensure(object_, {"spec", "releaseKeyrings", name}) = armoured ? json::Value(*armoured) : json::Value();
+}
+
 }  // namespace strake::api

@@ -12,10 +12,15 @@
 namespace strake::api {
 
 inline constexpr FieldTable kStrakeConfigFields{
-    "strakeconfigs.strake.dev",    "spec.modes",
-    "status.observedGeneration",   "status.conditions[].type",
-    "status.conditions[].status",  "status.conditions[].reason",
-    "status.conditions[].message", "status.conditions[].lastTransitionTime",
+    "strakeconfigs.strake.dev",
+    "spec.modes",
+    "spec.releaseKeyrings",
+    "status.observedGeneration",
+    "status.conditions[].type",
+    "status.conditions[].status",
+    "status.conditions[].reason",
+    "status.conditions[].message",
+    "status.conditions[].lastTransitionTime",
 };
 
 enum class Mode {
@@ -35,6 +40,10 @@ class StrakeConfigView {
   /// nullopt: not set, so the default of the cluster applies. kInvalidArgument: a mode nobody knows.
   Result<std::optional<Mode>> mode(std::string_view capability) const;
   Result<std::map<std::string, Mode>> modes() const;
+  /// OpenPGP public keys, armoured, by name: whose releases the cluster takes.
+  std::map<std::string, std::string> release_keyrings() const {
+    return text_map_at(object_, kStrakeConfigFields["spec.releaseKeyrings"]);
+  }
 
  private:
   const json::Value& object_;
@@ -47,6 +56,8 @@ class StrakeConfigEdit : public StrakeConfigView {
 
   /// nullopt: null, which as a merge patch goes back to the default of the cluster.
   void set_mode(std::string_view capability, std::optional<Mode> mode);
+  /// nullopt: null, which as a merge patch removes it.
+  void set_release_keyring(std::string_view name, const std::optional<std::string>& armoured);
 
  private:
   json::Value& object_;

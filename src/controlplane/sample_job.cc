@@ -7,10 +7,11 @@
 #include "api/kinds.h"
 #include "api/machine_config_pool.h"
 #include "api/node.h"
+#include "api/node_annotations.h"
+#include "base/fd.h"
 #include "bootimage/boot_image_data.h"
 #include "bootimage/report.h"
 #include "bootimage/sample.h"
-#include "release/payload.h"
 #include "release/publish.h"
 #include "release/sample.h"
 #include "rollout/node_ledger.h"
@@ -69,6 +70,8 @@ class SampleJob {
   runtime::TimePoint time_limit() const {
     return runtime_.now() + options_.limit + options_.limit_per_node * static_cast<int>(options_.nodes);
   }
+  Status make_key();
+  Result<std::string> present_version();
   Status apply(release::SampleRelease sample, const std::string& name);
   Status wait_for_nodes();
   Status pause_pools(bool paused);
@@ -83,16 +86,39 @@ class SampleJob {
   const SampleJobOptions& options_;
   std::stop_token stop_;
   std::map<std::string, std::string> release_of_config_;
+  std::optional<release::ReleaseSigner> signer_;
 };
+
+Status SampleJob::make_key() {
+  STRAKE_TRY(signer_, release::ReleaseSigner::create("Strake sample releases of one run", runtime_.wall_now()));
+  std::error_code failure;
+  std::filesystem::create_directories(options_.work_dir, failure);
+  if (failure) return errno_error(failure.value(), options_.work_dir.string());
+  return write_file_atomic(options_.work_dir / "keyring.asc", release::armour_keyring(signer_->keyring().packets),
+                           0600);
+}
+
+/// Of the release that was published last; "" before the first.
+Result<std::string> SampleJob::present_version() {
+  const auto config = api_.get(api::kControllerConfig, {"", std::string(api::kControllerConfigName)}, call());
+  if (!config.ok() && config.error().code() == Code::kNotFound) return std::string();
+  if (!config.ok()) return config.error();
+  return config->annotation(api::config_annotation::kReleaseImageVersion).value_or("");
+}
 
 Status SampleJob::apply(release::SampleRelease sample, const std::string& name) {
   const std::filesystem::path layout = options_.work_dir / ("release-" + name);
   STRAKE_CHECK_OK(release::write_sample_release(layout, sample).context("writing sample release {}", name));
-  STRAKE_TRY(const release::ReleasePayload payload,
-             release::read_payload_of_layout(layout, release::kSampleReleaseReference));
-  STRAKE_TRY(const auto steps, release::publish(api_, payload, {options_.version, runtime_.wall_now()}, call()));
-  options_.print(
-      fmt::format("Applied release {} from {} ({} objects written)", payload.version, layout.string(), steps.size()));
+  STRAKE_CHECK_OK(release::sign_sample_release(layout, *signer_, runtime_, call()));
+  STRAKE_TRY(const release::ProvenRelease proven, release::read_signed_layout(layout, release::kSampleReleaseReference,
+                                                                              signer_->keyring(), runtime_, call()));
+  release::Publisher publisher{options_.version, runtime_.wall_now()};
+  // A job that is run again goes back from the end of the last one, and from nowhere else.
+  STRAKE_TRY(const std::string present, present_version());
+  publisher.allow_downgrade = present == release::to_string(release::SampleRelease::kB);
+  STRAKE_TRY(const auto steps, release::publish(api_, proven, publisher, call()));
+  options_.print(fmt::format("Applied release {} from {}, {} ({} objects written)", proven.payload().version,
+                             layout.string(), proven.proof().record(), steps.size()));
   return {};
 }
 
@@ -220,6 +246,7 @@ Status SampleJob::show_plan(const std::string& release) {
 
 Status SampleJob::run() {
   STRAKE_CHECK_OK(pause_pools(false));  // a job killed halfway may have left them paused
+  STRAKE_CHECK_OK(make_key());
   STRAKE_CHECK_OK(apply(release::SampleRelease::kA, "a"));
   STRAKE_CHECK_OK(wait_for_nodes());
   STRAKE_CHECK_OK(follow(std::string(release::to_string(release::SampleRelease::kA))));

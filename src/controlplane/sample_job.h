@@ -22,8 +22,9 @@ struct SampleJobOptions {
   std::function<std::string(const rollout::ClusterPlan& plan)> render_plan;  ///< as `strake plan` shows them
 };
 
-/// Applies release A, then B; shows the plan before B and progress during both; compares the end with the plan. An
-/// error says what did not end as planned.
+/// Signs the sample releases with a key made for this run, whose public half is left beside them (keyring.asc), and
+/// verifies them like any other release. Applies release A, then B; shows the plan before B and progress during both;
+/// compares the end with the plan. An error says what did not end as planned.
 Status run_sample_job(runtime::Runtime& runtime, kube::KubeApi& api, const SampleJobOptions& options,
                       std::stop_token stop);
 

@@ -33,6 +33,7 @@ Result<MirroredRelease> parse_release(const json::DocumentNode& node) {
   STRAKE_TRY(release.digest, node.required_text("digest"));
   STRAKE_TRY(release.repository, node.required_text("repository"));
   STRAKE_TRY(release.tag, node.required_text("tag"));
+  STRAKE_TRY(release.signature, node.text("signature"));
   return release;
 }
 
@@ -106,10 +107,13 @@ Result<MirrorIndex> parse_mirror_index(std::string_view text) {
 std::string write_mirror_index(const MirrorIndex& index) {
   json::Array releases;
   for (const MirroredRelease& release : index.releases) {
-    releases.push_back(json::Object{{"version", release.version},
-                                    {"digest", release.digest},
-                                    {"repository", release.repository},
-                                    {"tag", release.tag}});
+    json::Object& item = releases
+                             .emplace_back(json::Object{{"version", release.version},
+                                                        {"digest", release.digest},
+                                                        {"repository", release.repository},
+                                                        {"tag", release.tag}})
+                             .get_object();
+    if (!release.signature.empty()) item["signature"] = release.signature;
   }
   json::Object repositories;
   for (const auto& [name, folder] : index.repositories) repositories[name] = folder;

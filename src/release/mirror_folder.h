@@ -24,6 +24,8 @@ struct MirroredRelease {
   std::string digest;
   std::string repository;  ///< registry/repository by which it is pulled
   std::string tag;         ///< in the layout of that repository
+  /// Who had signed it when it was copied, or "unsigned"; "" where nobody wrote it down. Said, and never believed.
+  std::string signature = {};
 
   bool operator==(const MirroredRelease&) const = default;
 };

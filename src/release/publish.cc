@@ -33,8 +33,14 @@ Result<kube::Object> run_step(kube::KubeApi& api, const PublicationStep& step, c
   kube::WriteOptions options;
   switch (step.action) {
     case PublicationStep::Action::kCreate: return api.create(step.resource, kube::Object(step.body), options, call);
-    case PublicationStep::Action::kPatch:
-      return api.patch(step.resource, step.key, kube::PatchType::kMerge, step.body, options, call);
+    case PublicationStep::Action::kPatch: {
+      json::Value body = step.body;
+      // Which release may follow was decided from the object as it was read.
+      if (step.if_unchanged && latest != nullptr) {
+        json::ensure(body, {"metadata", "resourceVersion"}) = latest->resource_version();
+      }
+      return api.patch(step.resource, step.key, kube::PatchType::kMerge, body, options, call);
+    }
     case PublicationStep::Action::kPatchStatus: break;
   }
   STRAKE_INVARIANT(latest != nullptr);
@@ -61,13 +67,14 @@ Status run_plan(kube::KubeApi& api, const std::vector<PublicationStep>& plan, Ob
 
 }  // namespace
 
-Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ReleasePayload& payload,
+Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ProvenRelease& release,
                                              const Publisher& publisher, const kube::Call& call) {
+  const ReleasePayload& payload = release.payload();
   std::vector<PublicationStep> done;
   for (int attempt = 1;; ++attempt) {
     STRAKE_TRY_CONTEXT(ObservedObjects observed, observe_targets(api, payload, call), "publishing release {}",
                        payload.version);
-    const std::vector<PublicationStep> plan = plan_publication(payload, observed, publisher);
+    STRAKE_TRY(const std::vector<PublicationStep> plan, plan_publication(release, observed, publisher));
     Status status = run_plan(api, plan, observed, done, call);
     if (status.ok()) return done;
     if (!lost_race(status.error()) || attempt == kMaxPublishAttempts) {

@@ -5,6 +5,9 @@
 // and the master and worker pools where there are none. Rendering waits while ControllerConfig's generation is ahead of
 // the one observed in its status; so the plan changes ControllerConfig's spec first and its status last, and nobody
 // renders half a release.
+//
+// ControllerConfig also keeps who signed the release (annotation and condition; "unsigned" where the user wished so)
+// and the version the cluster began with, below which no release is taken.
 #pragma once
 
 #include <chrono>
@@ -16,7 +19,7 @@
 
 #include "kube/kube_api.h"
 #include "kube/object.h"
-#include "release/payload.h"
+#include "release/proven_release.h"
 
 namespace strake::release {
 
@@ -24,6 +27,7 @@ namespace strake::release {
 struct Publisher {
   std::string version;  ///< Strake's; renders accept only what their own version published
   std::chrono::system_clock::time_point now;
+  bool allow_downgrade = false;  ///< to a release older than the present one
 };
 
 struct PublicationTarget {
@@ -53,18 +57,21 @@ struct PublicationStep {
   json::Value body;  ///< the whole object to create, or a JSON merge patch of our own fields
   /// Record the object's generation, as the steps before left it, in status.observedGeneration.
   bool observe_generation = false;
+  /// Only while the object is as it was observed.
+  bool if_unchanged = false;
 
   /// "create machineconfigs.machineconfiguration.openshift.io 00-worker".
   std::string to_string() const;
 };
 
-/// What has to be written so that the cluster is on this release; empty when it is.
-std::vector<PublicationStep> plan_publication(const ReleasePayload& payload, const ObservedObjects& observed,
-                                              const Publisher& publisher);
+/// What has to be written so that the cluster is on this release; empty when it is. kDenied ("blocked"): it is older
+/// than the cluster may go (release_order.h).
+Result<std::vector<PublicationStep>> plan_publication(const ProvenRelease& release, const ObservedObjects& observed,
+                                                      const Publisher& publisher);
 
 /// Observes, plans and runs the plan; starts over, a few times, when somebody else writes in between (then kConflict).
 /// Returns the steps that were run. Safe to repeat: a second call finds nothing to do.
-Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ReleasePayload& payload,
+Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ProvenRelease& release,
                                              const Publisher& publisher, const kube::Call& call);
 
 }  // namespace strake::release

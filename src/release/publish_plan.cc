@@ -12,6 +12,7 @@
 #include "codec/data_url.h"
 #include "codec/json_patch.h"
 #include "release/publish.h"
+#include "release/release_order.h"
 
 namespace strake::release {
 
@@ -27,6 +28,7 @@ constexpr std::string_view kFirstBootMarker = "/etc/strake/first-boot";
 const kube::ObjectKey kControllerConfigKey{"", std::string(api::kControllerConfigName)};
 const kube::ObjectKey kOsImageStreamKey{"", std::string(api::kOsImageStreamName)};
 const kube::ObjectKey kBootImagesKey{std::string(api::kMachineConfigNamespace), std::string(kBootImagesConfigMap)};
+const kube::ObjectKey kClusterVersionKey{"", std::string(api::kClusterVersionName)};
 const kube::ObjectKey kNamespaceKey{"", std::string(api::kMachineConfigNamespace)};
 
 /// Roles that get a base config: those the release has one for, and those of the built-in pools.
@@ -92,8 +94,14 @@ json::Value minimal_base_spec(std::string_view role) {
 
 class PublicationPlanner {
  public:
-  PublicationPlanner(const ReleasePayload& payload, const ObservedObjects& observed, const Publisher& publisher)
-      : payload_(payload), observed_(observed), publisher_(publisher), default_stream_(choose_default_stream()) {}
+  PublicationPlanner(const ProvenRelease& release, const ReleaseHistory& history, const ObservedObjects& observed,
+                     const Publisher& publisher)
+      : payload_(release.payload()),
+        proof_(release.proof()),
+        history_(history),
+        observed_(observed),
+        publisher_(publisher),
+        default_stream_(choose_default_stream()) {}
 
   std::vector<PublicationStep> plan() && {
     if (observed_.find(kube::core::kNamespace, kNamespaceKey) == nullptr) {
@@ -139,10 +147,15 @@ class PublicationPlanner {
     kube::Object patch;
     patch.set_annotation(api::config_annotation::kGeneratedByVersion, publisher_.version);
     patch.set_annotation(api::config_annotation::kReleaseImageVersion, payload_.version);
+    patch.set_annotation(api::config_annotation::kReleaseSignature, proof_.record());
+    patch.set_annotation(api::config_annotation::kInstalledVersion,
+                         history_.installed.empty() ? payload_.version : history_.installed);
     api::ControllerConfigEdit edit(patch.json());
     edit.set_base_os_images(default_stream_.image.pull_spec, extensions);
     edit.set_release_image(payload_.pull_spec);
-    return want(api::kControllerConfig, kControllerConfigKey, patch.json());
+    if (!want(api::kControllerConfig, kControllerConfigKey, patch.json())) return false;
+    steps_.back().if_unchanged = true;
+    return true;
   }
 
   void plan_controller_config_status(bool spec_changes) {
@@ -164,6 +177,16 @@ class PublicationPlanner {
                                      .last_transition_time = {}},
                                     publisher_.now);
     }
+    changed |= api::set_condition(
+        after,
+        {.type = std::string(condition::kReleaseSigned),
+         .status = proof_.is_signed() ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+         .reason = proof_.is_signed() ? "Signed" : "Unsigned",
+         .message = proof_.is_signed()
+                        ? fmt::format("release {} is {}", payload_.version, proof_.record())
+                        : fmt::format("release {} was applied unsigned, as the user wished", payload_.version),
+         .last_transition_time = {}},
+        publisher_.now);
     if (!changed) return;
     steps_.push_back({Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey, api::conditions_patch(after),
                       /*observe_generation=*/true});
@@ -250,6 +273,8 @@ class PublicationPlanner {
   }
 
   const ReleasePayload& payload_;
+  const ReleaseProof& proof_;
+  const ReleaseHistory& history_;
   const ObservedObjects& observed_;
   const Publisher& publisher_;
   const OsStream& default_stream_;
@@ -279,7 +304,8 @@ std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload
   std::vector<PublicationTarget> targets{{kube::core::kNamespace, kNamespaceKey},
                                          {api::kControllerConfig, kControllerConfigKey},
                                          {api::kOsImageStream, kOsImageStreamKey},
-                                         {kube::core::kConfigMap, kBootImagesKey}};
+                                         {kube::core::kConfigMap, kBootImagesKey},
+                                         {api::kClusterVersion, kClusterVersionKey}};
   for (const std::string& role : base_config_roles(payload))
     targets.push_back({api::kMachineConfig, {"", "00-" + role}});
   for (const std::string_view pool : kBuiltInPools)
@@ -287,9 +313,12 @@ std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload
   return targets;
 }
 
-std::vector<PublicationStep> plan_publication(const ReleasePayload& payload, const ObservedObjects& observed,
-                                              const Publisher& publisher) {
-  return PublicationPlanner(payload, observed, publisher).plan();
+Result<std::vector<PublicationStep>> plan_publication(const ProvenRelease& release, const ObservedObjects& observed,
+                                                      const Publisher& publisher) {
+  const ReleaseHistory history = release_history(observed.find(api::kControllerConfig, kControllerConfigKey),
+                                                 observed.find(api::kClusterVersion, kClusterVersionKey));
+  STRAKE_CHECK_OK(check_release_order(history, release.payload().version, publisher.allow_downgrade));
+  return PublicationPlanner(release, history, observed, publisher).plan();
 }
 
 }  // namespace strake::release

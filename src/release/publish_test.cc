@@ -121,6 +121,9 @@ ReleasePayload sample(SampleRelease which) {
   return *std::move(payload);
 }
 
+/// What it is believed for is another test's matter.
+ProvenRelease taken(ReleasePayload payload) { return ProvenRelease::accept_unsigned(std::move(payload)); }
+
 Publisher publisher(std::string version = "0.1.0") {
   return {std::move(version), std::chrono::system_clock::time_point(std::chrono::seconds(1'800'000'000))};
 }
@@ -138,7 +141,7 @@ const ObjectKey kBootImages{"openshift-machine-config-operator", "coreos-bootima
 TEST(Publish, FirstReleaseOnAnEmptyCluster) {
   SmallApi api;
   const ReleasePayload a = sample(SampleRelease::kA);
-  const auto steps = publish(api, a, publisher(), {});
+  const auto steps = publish(api, taken(a), publisher(), {});
   ASSERT_TRUE(steps.ok()) << steps.error().to_string();
   EXPECT_EQ(step_names(*steps),
             (std::vector<std::string>{
@@ -188,11 +191,11 @@ TEST(Publish, FirstReleaseOnAnEmptyCluster) {
 TEST(Publish, SecondTimeThereIsNothingToDo) {
   SmallApi api;
   const ReleasePayload a = sample(SampleRelease::kA);
-  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, taken(a), publisher(), {}).ok());
   const int writes = api.writes;
   Publisher later = publisher();
   later.now += std::chrono::hours(1);
-  const auto steps = publish(api, a, later, {});
+  const auto steps = publish(api, taken(a), later, {});
   ASSERT_TRUE(steps.ok()) << steps.error().to_string();
   EXPECT_EQ(step_names(*steps), std::vector<std::string>{});
   EXPECT_EQ(api.writes, writes);
@@ -202,14 +205,14 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
   SmallApi api;
   const ReleasePayload a = sample(SampleRelease::kA);
   const ReleasePayload b = sample(SampleRelease::kB);
-  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, taken(a), publisher(), {}).ok());
   // Somebody else's fields on our objects.
   json::ensure(api.at(kube::core::kConfigMap, kBootImages).json(), {"data", "MCOVersionHash"}) = "abc";
   json::ensure(api.at(api::kControllerConfig, kController).json(), {"spec", "clusterDNSIP"}) = "10.0.0.10";
   json::ensure(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"metadata", "annotations", "mine"}) = "yes";
   json::ensure(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}) = 3;
 
-  const auto steps = publish(api, b, publisher(), {});
+  const auto steps = publish(api, taken(b), publisher(), {});
   ASSERT_TRUE(steps.ok()) << steps.error().to_string();
   std::map<std::string, json::Value> bodies;
   for (const PublicationStep& step : *steps) bodies[step.to_string()] = step.body;
@@ -237,10 +240,12 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
   EXPECT_EQ(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation());
   EXPECT_EQ(api.at(api::kMachineConfig, {"", "00-worker"}).annotation("mine"), "yes");
   EXPECT_EQ(json::find_int(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}), 3);
-  EXPECT_EQ(step_names(*publish(api, b, publisher(), {})), std::vector<std::string>{});
+  EXPECT_EQ(step_names(*publish(api, taken(b), publisher(), {})), std::vector<std::string>{});
 
   // And back again: what B added goes.
-  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  Publisher back = publisher();
+  back.allow_downgrade = true;
+  ASSERT_TRUE(publish(api, taken(a), back, {}).ok());
   EXPECT_EQ(
       json::write(*json::find(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"spec", "kernelArguments"})),
       R"(["audit=1"])");
@@ -248,7 +253,7 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
 
 TEST(Publish, RenderingIsHeldBackUntilEverythingIsThere) {
   SmallApi api;
-  ASSERT_TRUE(publish(api, sample(SampleRelease::kA), publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, taken(sample(SampleRelease::kA)), publisher(), {}).ok());
   // While the other objects change, ControllerConfig must look unfinished to whoever renders.
   int gated_writes = 0;
   api.before_write = [&](const Resource& resource, const ObjectKey&) {
@@ -258,20 +263,20 @@ TEST(Publish, RenderingIsHeldBackUntilEverythingIsThere) {
         << resource.kind;
     ++gated_writes;
   };
-  ASSERT_TRUE(publish(api, sample(SampleRelease::kB), publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, taken(sample(SampleRelease::kB)), publisher(), {}).ok());
   EXPECT_EQ(gated_writes, 5);
 }
 
 TEST(Publish, EditsOfBaseConfigsArePutBack) {
   SmallApi api;
   const ReleasePayload a = sample(SampleRelease::kA);
-  ASSERT_TRUE(publish(api, a, publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, taken(a), publisher(), {}).ok());
   Object& worker = api.at(api::kMachineConfig, {"", "00-worker"});
   const std::string original = json::write_canonical(*json::find(worker.json(), {"spec"}));
   json::ensure(worker.json(), {"spec", "config", "passwd"}) = json::Object{{"users", json::Array{}}};
   json::ensure(worker.json(), {"spec", "osImageURL"}) = "evil.example.com/os@sha256:0";
   json::ensure(worker.json(), {"spec", "fips"}) = false;  // a server's way to say "not set"
-  const auto steps = publish(api, a, publisher(), {});
+  const auto steps = publish(api, taken(a), publisher(), {});
   ASSERT_TRUE(steps.ok());
   EXPECT_EQ(step_names(*steps),
             (std::vector<std::string>{"patch machineconfigs.machineconfiguration.openshift.io 00-worker"}));
@@ -283,8 +288,8 @@ TEST(Publish, EditsOfBaseConfigsArePutBack) {
 TEST(Publish, NewStrakeVersionRestampsOnlyAnnotations) {
   SmallApi api;
   const ReleasePayload a = sample(SampleRelease::kA);
-  ASSERT_TRUE(publish(api, a, publisher("0.1.0"), {}).ok());
-  const auto steps = publish(api, a, publisher("0.2.0"), {});
+  ASSERT_TRUE(publish(api, taken(a), publisher("0.1.0"), {}).ok());
+  const auto steps = publish(api, taken(a), publisher("0.2.0"), {});
   ASSERT_TRUE(steps.ok());
   for (const PublicationStep& step : *steps) {
     if (step.action == PublicationStep::Action::kPatchStatus) continue;
@@ -316,7 +321,7 @@ TEST(Publish, LostRacesAreRunAgain) {
       json::ensure(api.at(resource, key).json(), {"metadata", "resourceVersion"}) = fmt::format("9{}", touches);
     }
   };
-  const auto steps = publish(api, a, publisher(), {});
+  const auto steps = publish(api, taken(a), publisher(), {});
   ASSERT_TRUE(steps.ok()) << steps.error().to_string();
   EXPECT_TRUE(pool_created);
   EXPECT_EQ(touches, 2);
@@ -335,7 +340,7 @@ TEST(Publish, EndlessConflictIsReported) {
       json::ensure(api.at(resource, key).json(), {"metadata", "resourceVersion"}) = std::to_string(++version);
     }
   };
-  const auto steps = publish(api, sample(SampleRelease::kA), publisher(), {});
+  const auto steps = publish(api, taken(sample(SampleRelease::kA)), publisher(), {});
   ASSERT_FALSE(steps.ok());
   EXPECT_EQ(steps.error().code(), Code::kConflict);
   EXPECT_NE(steps.error().to_string().find("publishing release 4.21.0-sample-a"), std::string::npos);
@@ -345,7 +350,7 @@ TEST(Publish, ReleaseWithoutBaseConfigsOrBootImages) {
   ReleasePayload bare = sample(SampleRelease::kA);
   bare.base_configs.clear();
   bare.boot_images.reset();
-  const std::vector<PublicationStep> steps = plan_publication(bare, ObservedObjects(), publisher());
+  const std::vector<PublicationStep> steps = *plan_publication(taken(bare), ObservedObjects(), publisher());
   std::set<std::string> names;
   for (const PublicationStep& step : steps) {
     names.insert(step.to_string());
@@ -369,7 +374,9 @@ TEST(Publish, AdministratorsDefaultStreamIsKept) {
   ObservedObjects observed;
   observed.put(api::kOsImageStream, wish);
   bool seen_status = false;
-  for (const PublicationStep& step : plan_publication(payload, observed, publisher())) {
+  const auto steps = plan_publication(taken(payload), observed, publisher());
+  ASSERT_TRUE(steps.ok());
+  for (const PublicationStep& step : *steps) {
     if (step.resource == api::kControllerConfig && step.action == PublicationStep::Action::kCreate) {
       EXPECT_EQ(json::find_string(step.body, {"spec", "baseOSContainerImage"}), ten.image.pull_spec);
     }
@@ -383,6 +390,67 @@ TEST(Publish, AdministratorsDefaultStreamIsKept) {
     }
   }
   EXPECT_TRUE(seen_status);
+}
+
+TEST(Publish, WhetherTheReleaseIsSignedIsKept) {
+  SmallApi api;
+  const ReleasePayload a = sample(SampleRelease::kA);
+  ASSERT_TRUE(publish(api, taken(a), publisher(), {}).ok());
+  const Object& controller = api.at(api::kControllerConfig, kController);
+  EXPECT_EQ(controller.annotation("strake.dev/release-signature"), "unsigned");
+  const auto condition = api::find_condition(controller.json(), "ReleaseSigned");
+  ASSERT_TRUE(condition.has_value());
+  EXPECT_EQ(condition->status, api::ConditionStatus::kFalse);
+  EXPECT_EQ(condition->reason, "Unsigned");
+}
+
+TEST(Publish, BackOnlyWhenToldAndNeverBeforeTheBeginning) {
+  SmallApi api;
+  const auto with_version = [](std::string version) {
+    ReleasePayload payload = sample(SampleRelease::kA);
+    payload.version = std::move(version);
+    return taken(std::move(payload));
+  };
+  Publisher back = publisher();
+  back.allow_downgrade = true;
+  ASSERT_TRUE(publish(api, with_version("4.20.3"), publisher(), {}).ok());
+  ASSERT_TRUE(publish(api, with_version("4.21.0"), publisher(), {}).ok());
+  EXPECT_EQ(api.at(api::kControllerConfig, kController).annotation("strake.dev/installed-version"), "4.20.3");
+
+  const int writes = api.writes;
+  const auto older = publish(api, with_version("4.20.9"), publisher(), {});
+  ASSERT_FALSE(older.ok());
+  EXPECT_EQ(older.error().verdict(), Verdict::kBlocked);
+  EXPECT_NE(older.error().to_string().find("--allow-downgrade"), std::string::npos) << older.error().to_string();
+  const auto before_all = publish(api, with_version("4.20.2"), back, {});
+  ASSERT_FALSE(before_all.ok());
+  EXPECT_NE(before_all.error().to_string().find("installed with"), std::string::npos);
+  EXPECT_EQ(api.writes, writes) << "nothing of a refused release is written";
+
+  ASSERT_TRUE(publish(api, with_version("4.20.9"), back, {}).ok());
+  EXPECT_EQ(api.at(api::kControllerConfig, kController).annotation("strake.dev/installed-version"), "4.20.3");
+}
+
+/// Two who publish at once: the older one decided when the newer was not there yet.
+TEST(Publish, WhatIsOlderIsNoticedWhenSomebodyElseWasFaster) {
+  SmallApi api;
+  ReleasePayload first = sample(SampleRelease::kA);
+  first.version = "4.20.0";
+  ASSERT_TRUE(publish(api, taken(first), publisher(), {}).ok());
+  bool overtaken = false;
+  api.before_write = [&](const Resource& resource, const ObjectKey& key) {
+    if (overtaken || resource != api::kControllerConfig) return;
+    overtaken = true;
+    Object& controller = api.at(resource, key);
+    controller.set_annotation("machineconfiguration.openshift.io/release-image-version", "4.22.0");
+    json::ensure(controller.json(), {"metadata", "resourceVersion"}) = "1000";
+  };
+  ReleasePayload late = sample(SampleRelease::kA);
+  late.version = "4.21.0";
+  const auto published = publish(api, taken(late), publisher(), {});
+  ASSERT_FALSE(published.ok());
+  EXPECT_TRUE(overtaken);
+  EXPECT_EQ(published.error().verdict(), Verdict::kBlocked) << published.error().to_string();
 }
 
 }  // namespace strake::release::publish_test

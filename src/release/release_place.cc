@@ -58,6 +58,17 @@ std::string ReleasePlace::description() const {
 }
 
 Result<PlacedImage> ReleasePlace::find_release(const runtime::Call& call) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (release_) return *release_;
+  }
+  STRAKE_TRY(PlacedImage found, look_up_release(call));
+  const std::scoped_lock lock(mutex_);
+  if (!release_) release_ = std::move(found);
+  return *release_;
+}
+
+Result<PlacedImage> ReleasePlace::look_up_release(const runtime::Call& call) const {
   Result<std::vector<oci::Descriptor>> entries = home_->find_entries(reference_, call);
   if (entries.ok() && reference_.empty() && entries->size() > 1) {
     // Several images and no name given: the one that is called so. When there is none, say what there is.

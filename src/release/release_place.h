@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "oci/registry/registry_source.h"
@@ -45,6 +46,8 @@ class ReleasePlace {
   const std::string& reference() const { return reference_; }
   std::string description() const;
 
+  /// A name is looked up once: whoever asks again gets the image that was found first, wherever its tag points by then.
+  /// So what is verified is what is read, copied and published.
   Result<PlacedImage> find_release(const runtime::Call& call) const;
   /// The image of a pull spec by digest. kNotFound when no place that may be asked has it; a place that cannot be
   /// reached or may not be asked does not end the search, and is named when the image is nowhere else either.
@@ -58,6 +61,7 @@ class ReleasePlace {
   std::string repository_of(const oci::Descriptor& release) const;
 
  private:
+  Result<PlacedImage> look_up_release(const runtime::Call& call) const;
   Result<PlacedImage> find_by_name(const oci::Reference& reference, const runtime::Call& call) const;
   Result<const oci::ImageSource*> repository(const oci::Reference& reference) const;
 
@@ -69,6 +73,7 @@ class ReleasePlace {
   bool is_complete_ = false;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::unique_ptr<oci::ImageSource>> repositories_;  ///< by registry/repository
+  mutable std::optional<PlacedImage> release_;
 };
 
 }  // namespace strake::release

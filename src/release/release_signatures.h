@@ -10,7 +10,7 @@
 
 #include "release/artifact_image.h"
 #include "release/release_place.h"
-#include "release/signature.h"
+#include "release/signature/signature.h"
 
 namespace strake::release {
 

@@ -14,7 +14,9 @@
 #include "codec/json.h"
 #include "codec/tar.h"
 #include "codec/yaml.h"
+#include "oci/copy.h"
 #include "oci/layout.h"
+#include "release/release_signatures.h"
 
 namespace strake::release {
 
@@ -246,6 +248,26 @@ Status write_sample(const std::filesystem::path& directory, const SampleContent&
 }  // namespace
 
 std::string_view to_string(SampleRelease sample) { return sample_content(sample).version; }
+
+Status sign_sample_release(const std::filesystem::path& directory, const ReleaseSigner& signer,
+                           runtime::Runtime& runtime, const runtime::Call& call) {
+  const auto sign = [&]() -> Status {
+    STRAKE_TRY(const oci::Layout layout, oci::Layout::open(directory));
+    STRAKE_TRY(const oci::Descriptor image, layout.find_entry(kSampleReleaseReference));
+    STRAKE_TRY(std::string message,
+               signer.sign_release(image.digest, fmt::format("{}/release", kSampleRepository), runtime.wall_now()));
+    AcceptedSignature signature;
+    signature.bytes = std::move(message);
+    ArtifactImages images;
+    add_signature_artifact(images, image.digest, std::span(&signature, 1));
+    STRAKE_TRY(const std::unique_ptr<oci::LayoutTarget> target, oci::LayoutTarget::open(directory, runtime));
+    const std::string tag = signature_artifact_tag(image.digest);
+    STRAKE_TRY([[maybe_unused]] const oci::CopyReport copied,
+               oci::copy_image(images, tag, *target, tag, {.parallel = 1}, runtime, call));
+    return {};
+  };
+  return sign().context("signing the sample release in {}", directory.string());
+}
 
 Status write_sample_release(const std::filesystem::path& directory, SampleRelease sample) {
   return write_sample(directory, sample_content(sample))

@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/result.h"
+#include "base/runtime.h"
+#include "release/signature/openpgp_signer.h"
 
 namespace strake::release {
 
@@ -20,5 +21,9 @@ inline constexpr std::string_view kSampleReleaseReference = "release";
 
 /// Creates `directory` when needed; a sample already there is written over.
 Status write_sample_release(const std::filesystem::path& directory, SampleRelease sample);
+
+/// Puts a signature of the release in the layout beside it, where a mirror has them.
+Status sign_sample_release(const std::filesystem::path& directory, const ReleaseSigner& signer,
+                           runtime::Runtime& runtime, const runtime::Call& call);
 
 }  // namespace strake::release

@@ -154,6 +154,11 @@ TEST_F(ReleaseInRegistry, IsVerifiedDownToItsBootImages) {
   const ProcessOutput as_json = strake({"verify", release_->reference(), "-o", "json"});
   EXPECT_EQ(as_json.exit.exit_code, 5) << as_json.stderr_bytes;
   EXPECT_NE(as_json.stdout_bytes.find("\"ownKeyringOnly\": true"), std::string::npos) << as_json.stdout_bytes;
+  const auto own = json::parse(as_json.stdout_bytes);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(json::find_string(*own, {"result"}), "trustedByItself");
+  EXPECT_EQ(json::find_string(*own, {"trustedBy"}), "itself");
+  EXPECT_EQ(json::find_bool(*own, {"verified"}), false) << "whoever looks at one member only is not deceived";
   EXPECT_NE(own_word.stderr_bytes.find("keyrings come from the release itself"), std::string::npos);
   for (const char* left : {"sigstore signatures", "content of 3 boot artifacts", "1 cloud images"}) {
     EXPECT_NE(own_word.stdout_bytes.find(left), std::string::npos) << left << "\n" << own_word.stdout_bytes;
@@ -232,7 +237,7 @@ TEST_F(ReleaseInRegistry, ADryRunHasTheSizesAndPlacesOfTheRealOne) {
 
 TEST_F(ReleaseInRegistry, TravelsAsFolderAndTar) {
   const std::string folder = (dir_ / "mirror").string();
-  strake_ok({"mirror", release_->reference(), folder, "--artifact-arch", "all"});
+  strake_ok({"mirror", release_->reference(), folder, "--artifact-arch", "all", "--keyring", keyring()});
   expect_whole_chain(strake({"verify", folder, "--artifacts", "local", "--keyring", keyring()}, "only-mirror.conf"), 3);
   const std::string layout = fmt::format("{}/images/127.0.0.1_{}_up_release", folder,
                                          registry_->host().substr(registry_->host().find(':') + 1));
@@ -241,17 +246,18 @@ TEST_F(ReleaseInRegistry, TravelsAsFolderAndTar) {
   EXPECT_EQ(inspected, release_->digest() + "\n");
 
   const std::string archive = (dir_ / "mirror.tar").string();
-  strake_ok({"mirror", folder, archive}, "only-mirror.conf");
+  strake_ok({"mirror", folder, archive, "--keyring", keyring()}, "only-mirror.conf");
   EXPECT_FALSE(std::filesystem::exists(archive + ".partial"));
   expect_whole_chain(strake({"verify", archive, "--artifacts", "local", "--keyring", keyring()}, "only-mirror.conf"),
                      2);
   const std::string second = (dir_ / "second.tar").string();
-  strake_ok({"mirror", folder, second}, "only-mirror.conf");
+  strake_ok({"mirror", folder, second, "--keyring", keyring()}, "only-mirror.conf");
   EXPECT_EQ(*read_file(archive, 64u << 20), *read_file(second, 64u << 20)) << "the same mirror is the same archive";
 
   const std::string repository = mirror_repository("carried/ocp");
   const ProcessOutput carried =
-      strake_ok({"mirror", archive, repository, "--manifests", (dir_ / "manifests").string()}, "only-mirror.conf");
+      strake_ok({"mirror", archive, repository, "--manifests", (dir_ / "manifests").string(), "--keyring", keyring()},
+                "only-mirror.conf");
   EXPECT_EQ(carried.stdout_bytes, "");
   std::size_t sets = 0;
   for (const auto& file : std::filesystem::directory_iterator(dir_ / "manifests")) {
@@ -279,6 +285,26 @@ TEST_F(ReleaseInRegistry, UnsignedIsNotMirroredUnlessAsked) {
   std::vector<std::string> nevertheless = base;
   nevertheless.push_back("--unsigned");
   strake_ok(nevertheless);
+  const auto said_in = [&](const std::string& mirror) {
+    return json::find_string(
+        json::find(*json::parse(*read_file(mirror + "/strake-mirror.json", 1u << 20)), {"releases"})
+            ->as_array()
+            .front(),
+        {"signature"});
+  };
+  EXPECT_EQ(said_in(folder), "unsigned");
+  // The keyring the release names itself is none of the user's.
+  const std::string other = (dir_ / "other").string();
+  const ProcessOutput nobody = strake({"mirror", release_->reference(), other, "--artifacts", "metal", "-o", "json"});
+  EXPECT_EQ(nobody.exit.exit_code, 3) << nobody.stderr_bytes;
+  EXPECT_NE(nobody.stderr_bytes.find("--keyring"), std::string::npos) << nobody.stderr_bytes;
+  EXPECT_FALSE(std::filesystem::exists(other));
+  const ProcessOutput taken =
+      strake_ok({"mirror", release_->reference(), other, "--artifacts", "metal", "--unsigned", "-o", "json"});
+  EXPECT_EQ(json::find_bool(*json::parse(taken.stdout_bytes), {"unsigned"}), true) << taken.stdout_bytes;
+  EXPECT_EQ(said_in(other), "unsigned");
+  strake_ok({"mirror", release_->reference(), other, "--artifacts", "metal", "--keyring", keyring()});
+  EXPECT_TRUE(said_in(other)->starts_with("signed by "));
   EXPECT_EQ(strake({"verify", folder, "--keyring", (dir_ / "them.asc").string()}).exit.exit_code, 6);
 }
 
@@ -305,7 +331,7 @@ class FlippedBit {
 
 TEST_F(ReleaseInRegistry, OneWrongBitAnywhereIsRefused) {
   const std::string folder = (dir_ / "mirror").string();
-  strake_ok({"mirror", release_->reference(), folder, "--artifact-arch", "all"});
+  strake_ok({"mirror", release_->reference(), folder, "--artifact-arch", "all", "--keyring", keyring()});
   const std::vector<std::string> verify{"verify",
                                         folder,
                                         "--artifacts",

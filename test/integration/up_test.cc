@@ -43,6 +43,19 @@ TEST(Up, OnceTakesBothReleasesThroughTheCluster) {
       << output.stdout_bytes;
   EXPECT_NE(output.stdout_bytes.find("kernel argument mitigations=auto added"), std::string::npos);
   EXPECT_NE(output.stdout_bytes.find("1 current, 1 behind, 0 skipped"), std::string::npos);
+  // Signed with a key of this run, and verified: anybody can do it again, and nobody can take one for the other.
+  EXPECT_NE(output.stdout_bytes.find(", signed by "), std::string::npos) << output.stdout_bytes;
+  const std::filesystem::path samples = state / "s/samples";
+  const auto verify = [&](const std::filesystem::path& keyring) {
+    return run_strake(
+               {"release", "verify", (samples / "release-b").string(), "--keyring", keyring.string(), "--no-cache"})
+        .exit.exit_code;
+  };
+  EXPECT_EQ(verify(samples / "keyring.asc"), 0);
+  std::filesystem::copy(samples / "keyring.asc", state / "first.asc");
+  const ProcessOutput again = run_strake(once(state));
+  EXPECT_EQ(again.exit.exit_code, 0) << again.stdout_bytes << again.stderr_bytes;
+  EXPECT_EQ(verify(state / "first.asc"), 6) << "every run has a key of its own";
 }
 
 TEST(Up, KilledAtAnyMomentAndRunAgainItEndsTheSame) {

@@ -67,6 +67,10 @@ INSTANTIATE_TEST_SUITE_P(
                    {"create", "coordination.k8s.io", "leases", "", "kube-system", "a"},
                    false},
         AccessCase{"AgentReportsEvents", &kAgent, {"create", "", "events", "", "default", ""}, true},
+        AccessCase{
+            "AgentTrustsNoReleases", &kAgent, {"patch", "strake.dev", "strakeconfigs", "", "", "cluster"}, false},
+        AccessCase{
+            "ViewerTrustsNoReleases", &kViewer, {"patch", "strake.dev", "strakeconfigs", "", "", "cluster"}, false},
         AccessCase{"AgentReadsNoSecrets", &kAgent, {"get", "", "secrets", "", "default", "s"}, false},
         AccessCase{"AgentEvictsNobody", &kAgent, {"create", "", "pods", "eviction", "default", "p"}, false}),
     [](const auto& which) { return which.param.name; });

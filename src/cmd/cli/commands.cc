@@ -15,6 +15,9 @@ constexpr const CommandSpec* kCommands[] = {
     &kReleaseDiffCommand,
     &kReleaseExtractCommand,
     &kReleaseMirrorCommand,
+    &kReleaseTrustAddCommand,
+    &kReleaseTrustListCommand,
+    &kReleaseTrustRemoveCommand,
     &kPlanCommand,
     &kRenderCommand,
     &kDiffCommand,
@@ -45,6 +48,7 @@ constexpr const CommandSpec* kCommands[] = {
 constexpr VerbGroup kVerbGroups[] = {
     {"release",
      "A release: what is in it, whether it is genuine, its boot images; mirror it, publish it to a cluster."},
+    {"release trust", "Whose releases a cluster takes: the keyrings it keeps."},
     {"config", "MachineConfigs as files: check them before they reach a cluster."},
     {"mode", "How far Strake may act in a cluster: observe, assist or own."},
     {"bootimage", "The images new machines boot from."},

@@ -3,6 +3,7 @@
 #include "cmd/input/text_input.h"
 #include "release/mirror_folder.h"
 #include "release/release_platforms.h"
+#include "release/signature/kept_keyrings.h"
 
 namespace strake::cmd {
 
@@ -50,6 +51,13 @@ Result<release::SignatureDemand> signature_demand(const Invocation& invocation, 
   return demand;
 }
 
+Result<release::Keyring> kept_keyring_of(kube::KubeApi& api, const kube::Call& call, std::string_view otherwise) {
+  STRAKE_TRY(const std::vector<release::Keyring> kept, release::read_kept_keyrings(api, call));
+  if (!kept.empty()) return release::any_of_keyrings(kept);
+  return error(Code::kDenied, "{}: the cluster keeps no keyring; {}", kNoKeyringKnown, otherwise)
+      .with_verdict(Verdict::kBlocked);
+}
+
 net::ClientOptions download_client(const Invocation& invocation) {
   net::ClientOptions options;
   options.ca_file = invocation.value("certificate-authority");
@@ -71,11 +79,14 @@ Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access,
   return std::make_unique<release::ReleasePlace>(std::move(opened.source), std::move(opened.reference));
 }
 
+release::PayloadOptions release_reading(ImageAccess& access, const release::ReleasePlace& place,
+                                        release::OsImageCheck os_images) {
+  return {access.platform(), place.is_local() ? release::OsImageCheck::kLayers : os_images, access.cache()};
+}
+
 Result<release::ReleasePayload> read_release(ImageAccess& access, const release::ReleasePlace& place,
                                              release::OsImageCheck os_images) {
-  const release::PayloadOptions options{access.platform(),
-                                        place.is_local() ? release::OsImageCheck::kLayers : os_images, access.cache()};
-  return release::read_payload(place, options, access.runtime(), access.call());
+  return release::read_payload(place, release_reading(access, place, os_images), access.runtime(), access.call());
 }
 
 bool asks_for_every_arch(const Invocation& invocation) { return invocation.value("arch") == kEveryArch; }

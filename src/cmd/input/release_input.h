@@ -5,8 +5,9 @@
 #include <string>
 
 #include "cmd/input/image_access.h"
+#include "kube/kube_api.h"
 #include "release/payload.h"
-#include "release/release_signatures.h"
+#include "release/proven_release.h"
 
 namespace strake::cmd {
 
@@ -32,6 +33,10 @@ inline bool may_fetch_artifacts(const Invocation& invocation, const release::Rel
   return !place.is_local() || invocation.is_set("fetch-artifacts");
 }
 
+/// Said by verbs that use a release where nobody named the keys they trust.
+inline constexpr std::string_view kNoKeyringKnown =
+    "nobody said whose signature the release needs, and keyrings it names itself do not count";
+
 /// From these two options; `reader` is not owned.
 Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader);
 
@@ -42,10 +47,17 @@ net::ClientOptions download_client(const Invocation& invocation);
 /// digest.
 Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access, std::string_view text);
 
+/// The keyrings a cluster keeps as one, for a demand; kDenied ("blocked") with `otherwise` when it keeps none.
+Result<release::Keyring> kept_keyring_of(kube::KubeApi& api, const kube::Call& call, std::string_view otherwise);
+
 /// The release itself. OS images beside it are hashed to their end where that costs no network; `os_images` asks for it
 /// everywhere.
 Result<release::ReleasePayload> read_release(ImageAccess& access, const release::ReleasePlace& place,
                                              release::OsImageCheck os_images = release::OsImageCheck::kLabels);
+
+/// How read_release() reads, for those who read it another way.
+release::PayloadOptions release_reading(ImageAccess& access, const release::ReleasePlace& place,
+                                        release::OsImageCheck os_images = release::OsImageCheck::kLabels);
 
 /// For verbs that look at releases for several architectures: --arch may be "all".
 inline constexpr OptionSpec kReleaseArchOption{

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "api/node_annotations.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "cmd/cli/commands.h"
@@ -25,9 +26,13 @@ constexpr ArgumentSpec kReleaseMirrorArguments[] = {
     {"REF", kReleaseArgumentHelp},
     {"TARGET", "where to: registry.example.com/ocp/release (a repository), ./FOLDER or ./FILE.tar"}};
 constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
-    kKeyringOption,
+    {"keyring", "FILE", "OpenPGP public keys, one of which has to have signed the release", "", kFileValue},
+    {"kubeconfig", "FILE", "instead of --keyring: the keyrings this cluster keeps (strake release trust)", "",
+     kFileValue},
+    {"context", "NAME", "instead of --keyring: those of the cluster this context of the kubeconfig names"},
+    kTimeoutOption,
     kSignatureStoreOption,
-    {"unsigned", "", "mirror a release that has no good signature"},
+    {"unsigned", "", "mirror a release that has no good signature; the mirror's index says so"},
     {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware)", "all"},
     {"artifact-arch", "LIST", "architectures of boot artifacts (x86_64,aarch64) or all; default: the release's own"},
     kFetchArtifactsOption,
@@ -126,20 +131,59 @@ Result<std::vector<release::BootArtifact>> chosen_artifacts(const Invocation& in
                                 artifact_architectures(invocation.value("artifact-arch"), arch)));
 }
 
-Result<std::vector<release::AcceptedSignature>> good_signatures(const Invocation& invocation,
-                                                                const release::ReleasePlace& place,
-                                                                const release::ReleasePayload& payload,
-                                                                const runtime::Call& call) {
-  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
-  STRAKE_TRY(const release::SignatureDemand demand, signature_demand(invocation, reader));
-  Result<release::SignatureProof> proof =
-      release::prove_signatures(place, payload.digest, demand, [&] { return &payload.manifests; }, call);
-  if (proof.ok()) return std::move(proof->verdict.accepted);
-  if (!invocation.is_set("unsigned")) {
-    return std::move(proof).error().context("nothing was copied (--unsigned copies the release nevertheless)");
+struct MirroredSource {
+  release::ProvenRelease release;
+  std::vector<release::AcceptedSignature> carried;  ///< of an unsigned one too: somebody else may trust them
+};
+
+Status require_keyrings(const Invocation& invocation, release::SignatureDemand& demand) {
+  if (!demand.keyrings.empty()) return {};
+  if (invocation.has("kubeconfig") || invocation.has("context")) {
+    runtime::ThreadRuntime runtime;
+    STRAKE_TRY(const auto api, connect(runtime, invocation));
+    STRAKE_TRY(release::Keyring kept,
+               kept_keyring_of(*api, cluster_call(runtime, invocation), "give --keyring FILE, or --unsigned"));
+    demand.keyrings.push_back(std::move(kept));
+    return {};
   }
-  invocation.out().warn(fmt::format("the release is not signed: {}", proof.error().to_string()));
-  return std::vector<release::AcceptedSignature>();
+  return error(Code::kDenied,
+               "{}: give --keyring FILE, or --kubeconfig FILE of a cluster that keeps keyrings, or copy the release as "
+               "it is with --unsigned",
+               kNoKeyringKnown)
+      .with_verdict(Verdict::kBlocked);
+}
+
+Result<MirroredSource> read_mirrored(const Invocation& invocation, ImageAccess& access,
+                                     const release::ReleasePlace& place) {
+  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
+  STRAKE_TRY(release::SignatureDemand demand, signature_demand(invocation, reader));
+  const bool take_unsigned = invocation.is_set("unsigned");
+  if (!take_unsigned) STRAKE_CHECK_OK(require_keyrings(invocation, demand));
+  if (!demand.keyrings.empty()) {
+    Result<release::ProvenRelease> proven =
+        release::read_proven_release(place, release_reading(access, place), demand, access.runtime(), access.call());
+    if (proven.ok()) {
+      for (const std::string& warning : proven->warnings()) invocation.out().warn(warning);
+      std::vector<release::AcceptedSignature> signatures = proven->signatures();
+      return MirroredSource{*std::move(proven), std::move(signatures)};
+    }
+    const bool not_signed = proven.error().code() == Code::kDenied;
+    if (!take_unsigned || !not_signed) {
+      return not_signed ? std::move(proven).error().context("nothing was copied (--unsigned copies it nevertheless)")
+                        : std::move(proven).error();
+    }
+    invocation.out().warn(fmt::format("the release is not signed: {}", proven.error().to_string()));
+  } else {
+    invocation.out().warn("the release is copied unsigned: nobody you named vouches for it");
+  }
+  STRAKE_TRY(release::ReleasePayload payload, read_release(access, place));
+  // What its own keyrings accept proves nothing here, and may be of use to whoever the copy is for.
+  demand.keyrings.clear();
+  Result<release::SignatureProof> own =
+      release::prove_signatures(place, payload.digest, demand, [&] { return &payload.manifests; }, access.call());
+  if (!own.ok() && own.error().code() == Code::kCancelled) return std::move(own).error();
+  return MirroredSource{release::ProvenRelease::accept_unsigned(std::move(payload)),
+                        own.ok() ? std::move(own->verdict.accepted) : std::vector<release::AcceptedSignature>()};
 }
 
 std::string describe_step(const release::MirroredStep& done) {
@@ -174,20 +218,24 @@ Status hand_out_manifests(const Invocation& invocation, const std::vector<json::
 class MirrorJob {
  public:
   MirrorJob(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
-            const release::ReleasePayload& payload)
-      : invocation_(invocation), access_(access), place_(place), payload_(payload) {}
+            const MirroredSource& source)
+      : invocation_(invocation),
+        access_(access),
+        place_(place),
+        payload_(source.release.payload()),
+        proof_(source.release.proof()),
+        signatures_(source.carried) {}
 
   Status run(const MirrorTarget& target) {
     STRAKE_TRY(const std::string arch, architecture_of(place_, access_.platform(), access_.call()));
     STRAKE_TRY(std::vector<release::BootArtifact> artifacts, chosen_artifacts(invocation_, payload_, arch));
     if (!may_fetch_artifacts(invocation_, place_)) STRAKE_CHECK_OK(keep_carried(artifacts));
-    STRAKE_TRY(auto signatures, good_signatures(invocation_, place_, payload_, access_.call()));
-    const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures.empty());
+    const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures_.empty());
     note_steps(plan);
     STRAKE_TRY(const release::ArtifactDownloads downloads,
                release::ArtifactDownloads::create(download_client(invocation_), access_.hooks()));
     const release::ArtifactSource artifact_source(downloads, artifacts, access_.runtime());
-    const release::MirrorSources sources{place_, artifact_source, std::move(signatures)};
+    const release::MirrorSources sources{place_, artifact_source, signatures_};
     if (invocation_.is_set("dry-run")) return measure(target, sources, plan);
     switch (target.kind) {
       case MirrorTarget::Kind::kRepository: return to_repository(*target.repository, sources, plan);
@@ -208,6 +256,8 @@ class MirrorJob {
             {"digest", payload_.digest.to_string()},
             {"target", invocation_.value("TARGET")},
             {"dryRun", invocation_.is_set("dry-run")},
+            {"unsigned", !proof_.is_signed()},
+            {"signature", proof_.public_record()},
             {"steps", steps_},
             {"images", totals_.images},
             {"blobsWritten", totals_.blobs_written},
@@ -295,6 +345,12 @@ class MirrorJob {
     STRAKE_TRY(const std::unique_ptr<oci::RegistryTarget> target,
                oci::RegistryTarget::open(repository, access_.registries()));
     std::vector<json::Value> objects = release::mirror_sets(plan, repository.name());
+    if (!proof_.is_signed()) {
+      for (json::Value& object : objects) {
+        json::ensure(object, {"metadata", "annotations", api::config_annotation::kReleaseSignature}) =
+            proof_.public_record();
+      }
+    }
     add_signatures(objects, sources);
     return copy(sources, plan, [&](const std::string&) { return Result<oci::ImageTarget*>(target.get()); }, objects);
   }
@@ -314,7 +370,8 @@ class MirrorJob {
     STRAKE_CHECK_OK(
         copy(sources, plan, [&](const std::string& repository) { return writer->target(repository); }, objects));
     const release::MirrorStep& last = plan.back();
-    return writer->add_release({payload_.version, payload_.digest.to_string(), last.repository, last.tag});
+    return writer->add_release(
+        {payload_.version, payload_.digest.to_string(), last.repository, last.tag, proof_.public_record()});
   }
 
   /// By way of a folder beside it, so that a copy that died goes on.
@@ -332,6 +389,8 @@ class MirrorJob {
   ImageAccess& access_;
   const release::ReleasePlace& place_;
   const release::ReleasePayload& payload_;
+  const release::ReleaseProof& proof_;
+  const std::vector<release::AcceptedSignature>& signatures_;
   json::Array steps_;
   std::vector<release::BootArtifact> not_carried_;
   release::MirrorTotals totals_;
@@ -346,8 +405,8 @@ Result<int> mirror(const Invocation& invocation, bool as_json) {
   }
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
-  STRAKE_TRY(const release::ReleasePayload payload, read_release(*access, *place));
-  MirrorJob job(invocation, *access, *place, payload);
+  STRAKE_TRY(const MirroredSource source, read_mirrored(invocation, *access, *place));
+  MirrorJob job(invocation, *access, *place, source);
   STRAKE_CHECK_OK(job.run(target));
   if (as_json) {
     invocation.out().document(json::write_pretty(result_document(kReleaseMirrorKind, kResultOk, job.report())));
@@ -363,16 +422,19 @@ Result<int> run_release_mirror(const Invocation& invocation) {
 constexpr ExitMeaning kReleaseMirrorExits[] = {
     {kExitOk, "mirrored"},
     {kExitBlocked,
-     "the release, or boot artifacts for such a platform or architecture, are not there; the message names "
-     "those that are"},
+     "no keyring was given, or the release, or boot artifacts for such a platform or architecture, are not there; the "
+     "message says which"},
     kRegistryUnreachable,
-    kImageNotGenuine};
+    {kExitNotGenuine, "refused: not signed as demanded, or content is not what its digest promises"}};
 
 }  // namespace
 
 const CommandSpec kReleaseMirrorCommand{
     "release mirror",
     "Copy a release with everything it names, boot images too, to a registry, a folder or a tar.",
+    "The release has to be signed by a key of yours (--keyring), or of the keyrings a cluster keeps (--kubeconfig, "
+    "--context); those the release names itself do not count. With --unsigned it is copied as it is, and the index of "
+    "the mirror, its mirror sets and -o json say so. A tag is looked up once: what is copied is what was checked.\n\n"
     "Copied are: component images, their sigstore signatures (.sig tags), the boot artifacts the release's metadata "
     "names, the OpenPGP signatures that were found good, and last the release image. Every digest stays. What is there "
     "already is not copied again; a copy that died goes on when it is repeated. A folder or tar reaches out for "
@@ -384,8 +446,8 @@ const CommandSpec kReleaseMirrorCommand{
     "  ./FILE.tar     the same as one file; the folder FILE.tar.partial is used meanwhile\n\n"
     "Folder and tar are releases for every verb (strake release verify ./FILE.tar), and mirror takes them to the "
     "registry on the other side:\n\n"
-    "  strake release mirror quay.io/ocp/release:4.21.0-x86_64 ./release.tar --artifacts metal\n"
-    "  strake release mirror ./release.tar registry.example.com/ocp/release > mirror-sets.yaml",
+    "  strake release mirror quay.io/ocp/release:4.21.0-x86_64 ./release.tar --keyring ./vendor.asc\n"
+    "  strake release mirror ./release.tar registry.example.com/ocp --keyring ./vendor.asc > sets.yaml",
     kReleaseMirrorArguments,
     kReleaseMirrorOptions,
     run_release_mirror,

@@ -94,7 +94,8 @@ json::Object chain_body(const SeenChain& seen) {
   for (const release::ChainItem& artifact : report.artifacts) artifacts.push_back(item_json(artifact));
   json::Object body{{"version", report.version},
                     {"digest", report.digest},
-                    {"verified", seen.holds},
+                    {"verified", seen.holds && !report.by_own_keyring},
+                    {"trustedBy", !seen.holds ? "nobody" : (report.by_own_keyring ? "itself" : "keyring")},
                     {"ownKeyringOnly", report.by_own_keyring},
                     {"release", image_json(report.release)},
                     {"components", std::move(components)},

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "release/signature.h"
+#include "release/signature/signature.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace strake::release;

@@ -38,4 +38,7 @@ struct Keyring {
 /// algorithms the cluster cannot read (EdDSA and later) do not count; a keyring without any other key is refused.
 Result<Keyring> parse_keyring(std::string name, std::string_view bytes);
 
+/// Bare packets as armoured text, for files and objects that hold text.
+std::string armour_keyring(std::string_view packets);
+
 }  // namespace strake::release

@@ -1,4 +1,4 @@
-#include "release/signature_payload.h"
+#include "release/signature/signature_payload.h"
 
 #include <span>
 

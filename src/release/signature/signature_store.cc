@@ -1,4 +1,4 @@
-#include "release/signature_store.h"
+#include "release/signature/signature_store.h"
 
 #include <filesystem>
 #include <map>
@@ -8,7 +8,7 @@
 #include "codec/document_node.h"
 #include "codec/yaml.h"
 #include "net/url.h"
-#include "release/signature_check.h"
+#include "release/signature/signature_check.h"
 
 namespace strake::release {
 

@@ -1,4 +1,4 @@
-#include "release/signature_check.h"
+#include "release/signature/signature_check.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "release/signature_payload.h"
+#include "release/signature/signature_payload.h"
 
 namespace strake::release {
 

@@ -1,4 +1,4 @@
-#include "release/openpgp_keyring.h"
+#include "release/signature/openpgp_keyring.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,6 +40,11 @@ std::uint32_t crc24(std::string_view bytes) {
   return crc & 0xFFFFFF;
 }
 
+std::string checksum_bytes(std::string_view packets) {
+  const std::uint32_t crc = crc24(packets);
+  return {static_cast<char>(crc >> 16), static_cast<char>(crc >> 8), static_cast<char>(crc)};
+}
+
 /// The packets of the first armour block.
 Result<std::string> remove_armour(std::string_view text) {
   const std::size_t begin = text.find(kArmourBegin);
@@ -70,9 +75,7 @@ Result<std::string> remove_armour(std::string_view text) {
   STRAKE_TRY_CONTEXT(std::string packets, codec::decode_base64(base64), "the armour");
   if (!checksum.empty()) {
     STRAKE_TRY_CONTEXT(const std::string sum, codec::decode_base64(checksum), "the armour's checksum");
-    const std::uint32_t crc = crc24(packets);
-    const char expected[] = {static_cast<char>(crc >> 16), static_cast<char>(crc >> 8), static_cast<char>(crc)};
-    if (sum != std::string_view(expected, sizeof expected)) {
+    if (sum != checksum_bytes(packets)) {
       return error(Code::kCorrupt, "the armour's checksum does not match: the text was changed");
     }
   }
@@ -180,6 +183,14 @@ const OpenPgpEntity* Keyring::find_entity(std::string_view primary_fingerprint) 
     return entity.primary.fingerprint == primary_fingerprint;
   });
   return found == entities.end() ? nullptr : &*found;
+}
+
+std::string armour_keyring(std::string_view packets) {
+  constexpr std::size_t kLineLength = 64;
+  const std::string base64 = codec::encode_base64(packets);
+  std::string text = fmt::format("{}\n\n", kArmourBegin);
+  for (std::size_t at = 0; at < base64.size(); at += kLineLength) text += base64.substr(at, kLineLength) + "\n";
+  return fmt::format("{}={}\n{}\n", text, codec::encode_base64(checksum_bytes(packets)), kArmourEnd);
 }
 
 Result<Keyring> parse_keyring(std::string name, std::string_view bytes) {

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "release/openpgp_keyring.h"
+#include "release/signature/openpgp_keyring.h"
 
 namespace strake::release {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "codec/digest.h"
-#include "release/signature_check.h"
-#include "release/signature_payload.h"
-#include "release/signature_store.h"
+#include "release/signature/signature_check.h"
+#include "release/signature/signature_payload.h"
+#include "release/signature/signature_store.h"
 
 namespace strake::release {
 

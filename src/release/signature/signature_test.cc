@@ -1,4 +1,4 @@
-#include "release/signature.h"
+#include "release/signature/signature.h"
 
 #include <gtest/gtest.h>
 

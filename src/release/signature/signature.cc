@@ -1,4 +1,4 @@
-#include "release/signature.h"
+#include "release/signature/signature.h"
 
 #include "base/text.h"
 #include "codec/document_node.h"
