@@ -32,7 +32,7 @@ Error error_from_answer(int status, const net::Headers& headers, std::string_vie
   Error error = error_from_status(status, parsed.ok() ? *parsed : json::Value(body.substr(0, kMaxErrorBodyBytes)));
   if (const auto field = headers.get("Retry-After"); field && !error.retry_after()) {
     const auto delay = net::parse_retry_after(*field, std::chrono::time_point_cast<std::chrono::seconds>(now));
-    if (delay) (void)std::move(error).with_retry_after(*delay);
+    if (delay) return std::move(error).with_retry_after(*delay);
   }
   return error;
 }

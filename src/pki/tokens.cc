@@ -192,6 +192,7 @@ Result<std::vector<TokenRecord>> TokenFile::list() {
   const std::lock_guard lock(mutex_);
   STRAKE_CHECK_OK(read_if_changed());
   std::vector<TokenRecord> records;
+  records.reserve(entries_.size());
   for (const Entry& entry : entries_) records.push_back(entry.record);
   return records;
 }
