@@ -20,6 +20,11 @@ constexpr const char* kUpMessage = "the sandboxed machine is up";
 }  // namespace
 
 Status NodeShim::ensure_node(std::stop_token stop) {
+  const kube::ObjectKey key{"", options_.identity.name};
+  const auto found = api_.get(kube::core::kNode, key, runtime_.call_within(kShimCallTimeout, stop));
+  if (found.ok()) return {};
+  if (found.error().code() != Code::kNotFound)
+    return Error(found.error()).context(fmt::format("reading node {}", options_.identity.name));
   kube::Object node(kube::core::kNode, {"", options_.identity.name});
   node.set_label(std::string(api::label::kNodeRolePrefix) + options_.identity.role, "");
   node.set_label(api::label::kOs, "linux");
