@@ -1,3 +1,5 @@
+#include "api/node.h"
+#include "base/time.h"
 #include "controlplane/advice.h"
 #include "controlplane/signals.h"
 
@@ -34,6 +36,35 @@ void Signals::listen_to(MachineOptions& options) {
   };
   options.on_broken = [this, node](const Error& error, unsigned in_a_row, runtime::Duration next_try) {
     machine_failed(node, "starting", error, in_a_row, next_try);
+  };
+}
+
+void Signals::listen_to(RenewalOptions& options, const std::string& node, kube::EventRecorder& events) {
+  const auto failing = [this, node](unsigned failures) {
+    metrics_
+        .gauge("strake_agent_certificate_renewal_failures_in_a_row",
+               "Failed tries to renew a node's certificate since the last good one.", {{"node", node}})
+        .set(failures);
+  };
+  options.on_looked = [this, node, failing](const Renewal& renewal) {
+    failing(0);
+    metrics_
+        .gauge("strake_agent_certificate_expires_seconds", "When a node's certificate ends, in seconds since 1970.",
+               {{"node", node}})
+        .set(static_cast<double>(renewal.expires.time_since_epoch().count()));
+    if (renewal.renewed) {
+      log_.info("renewed the certificate of a node", {{"node", node}, {"expires", format_rfc3339(renewal.expires)}});
+    }
+  };
+  options.on_failure = [this, node, failing, &events](const Error& error, unsigned in_a_row,
+                                                      runtime::Duration next_try) {
+    failing(in_a_row);
+    log_.warning(
+        "the certificate of a node could not be renewed; will try again",
+        {{"node", node}, {"error", error}, log::varying("failures", in_a_row), log::varying("next_try", next_try)});
+    // Without a uid, as kubelets refer to their own Node.
+    events.record(kube::ObjectReference{"v1", "Node", "", node, node, ""}, kube::EventType::kWarning,
+                  "CertificateRenewalFailed", api::reason_text(error.to_string()));
   };
 }
 

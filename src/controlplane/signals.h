@@ -15,7 +15,9 @@
 #include "base/log.h"
 #include "base/runtime.h"
 #include "controlplane/controllers.h"
+#include "controlplane/renewal.h"
 #include "controlplane/sandbox_machine.h"
+#include "kube/events.h"
 #include "kube/hooks.h"
 #include "net/metrics.h"
 
@@ -31,6 +33,9 @@ class Signals {
   void listen_to(ControllersOptions& options);
   /// The same for a sandboxed machine with its agent; `options.identity` must be set.
   void listen_to(MachineOptions& options);
+
+  /// The same for the renewal of a node's certificate; what fails also becomes an Event about the Node.
+  void listen_to(RenewalOptions& options, const std::string& node, kube::EventRecorder& events);
 
   /// For the embedded API server's tasks.
   apistore::ProblemHook store_hook();
