@@ -20,8 +20,8 @@ constexpr std::string_view kJoinedWith = "strake.dev/joined-with";
 constexpr std::chrono::hours kRepeatedRenewal{1};
 
 Error forbidden(const Caller& caller, std::string_view path) {
-  return error(Code::kDenied, "forbidden: User \"{}\" cannot use path \"{}\": credentials are for administrators",
-               caller.user, path)
+  return error(Code::kDenied, "forbidden: User \"{}\" cannot use path \"{}\", which is for administrators", caller.user,
+               path)
       .with_reason("Forbidden");
 }
 

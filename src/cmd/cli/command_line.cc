@@ -75,6 +75,10 @@ Result<Chosen> choose_command(const CommandTable& table, std::span<const char* c
                                 path.empty() ? "" : path + " ");
     }
     path += path.empty() ? word : fmt::format(" {}", word);
+    // A verb may be a group as well (`agent` and `agent join`): the longer one is meant where its word follows.
+    const std::vector<std::string_view> below = words_below(table, path);
+    if (i + 1 < arguments.size() && std::ranges::find(below, std::string_view(arguments[i + 1])) != below.end())
+      continue;
     for (const CommandSpec* spec : table.commands) {
       if (spec->path == path)
         return Chosen{spec, {arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end()}, {}};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 #include <fmt/ranges.h>
 
 namespace strake::cmd {
@@ -27,13 +29,13 @@ struct PathWords {
 std::vector<PathWords> inner_paths(std::span<const CommandSpec* const> commands) {
   std::vector<PathWords> paths{{""}};
   for (const CommandSpec* spec : commands) {
-    const std::size_t space = spec->path.find(' ');
-    add_word(paths.front().next, spec->path.substr(0, space));
-    if (space == std::string_view::npos) continue;
-    const std::string group(spec->path.substr(0, space));
-    auto found = std::ranges::find(paths, group, &PathWords::path);
-    if (found == paths.end()) found = paths.insert(paths.end(), {group});
-    add_word(found->next, spec->path.substr(space + 1));
+    std::string before;
+    for (const std::string_view word : split(spec->path, ' ')) {
+      auto found = std::ranges::find(paths, before, &PathWords::path);
+      if (found == paths.end()) found = paths.insert(paths.end(), {before});
+      add_word(found->next, word);
+      before += before.empty() ? word : fmt::format(" {}", word);
+    }
   }
   return paths;
 }

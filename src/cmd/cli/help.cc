@@ -123,7 +123,7 @@ std::string group_help(std::string_view group, std::span<const CommandSpec* cons
   std::string text = found == groups.end() ? "" : wrap_text(found->summary, kHelpWidth);
   text += fmt::format("\nUsage: strake {} VERB [OPTIONS]\n\nVerbs:\n", group);
   for (const CommandSpec* spec : commands) {
-    if (group_of(spec->path) == group)
+    if (spec->path.starts_with(fmt::format("{} ", group)))
       text += two_columns(spec->path.substr(group.size() + 1), spec->summary, kHelpColumn);
   }
   return text + fmt::format("\nEvery verb explains itself: strake {} VERB --help\n", group);
@@ -139,7 +139,9 @@ std::string program_help(std::span<const CommandSpec* const> commands, std::span
   std::string_view shown_group;
   for (const CommandSpec* spec : commands) {
     const std::string_view group = group_of(spec->path);
-    if (group.empty()) {
+    // `agent join` stands beside `agent`, which is a verb and no group.
+    const bool beside_verb = std::ranges::find(commands, group, &CommandSpec::path) != commands.end();
+    if (group.empty() || beside_verb) {
       text += two_columns(spec->path, spec->summary, kHelpColumn);
     } else if (group != shown_group) {
       const auto found = std::ranges::find(groups, group, &VerbGroup::name);
