@@ -61,4 +61,13 @@ std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view valu
   return std::max(*date - now, std::chrono::seconds(0));
 }
 
+std::optional<std::chrono::milliseconds> retry_time(int status, const Headers& headers, std::chrono::sys_seconds now) {
+  constexpr int kTooManyRequests = 429;
+  if (const auto later = headers.get("Retry-After")) {
+    if (const auto delay = parse_retry_after(*later, now)) return delay;
+  }
+  if (status == kTooManyRequests) return std::chrono::seconds(1);
+  return std::nullopt;
+}
+
 }  // namespace strake::net

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "net/http.h"
 
 namespace strake::net {
 
@@ -30,5 +31,9 @@ bool is_retryable(const Error& error);
 
 /// The Retry-After header: a number of seconds, or a date (RFC 9110 section 10.2.3). A date in the past means now.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, std::chrono::sys_seconds now);
+
+/// When an answer says that it may be asked for again: its Retry-After field, and a moment for a rate limit without
+/// one.
+std::optional<std::chrono::milliseconds> retry_time(int status, const Headers& headers, std::chrono::sys_seconds now);
 
 }  // namespace strake::net

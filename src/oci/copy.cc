@@ -55,37 +55,42 @@ Status collect(const ImageSource& from, const Descriptor& descriptor, int depth,
 
 }  // namespace
 
+Result<CopyReport> copy_entry(const ImageSource& from, Descriptor entry, ImageTarget& to, std::string_view tag,
+                              unsigned parallel, runtime::Runtime& runtime, const runtime::Call& call) {
+  CopyPlan plan;
+  STRAKE_CHECK_OK(collect(from, entry, 0, plan, call));
+  CopyReport report{std::move(entry)};
+  std::mutex mutex;
+  STRAKE_CHECK_OK(for_each_in_parallel(
+      runtime, parallel, plan.blobs.size(), call, [&](std::size_t i, const runtime::Call& own) -> Status {
+        STRAKE_TRY_CONTEXT(const BlobOutcome outcome, to.put_blob(from, plan.blobs[i], own), "blob {}",
+                           plan.blobs[i].digest.to_string());
+        const std::scoped_lock lock(mutex);
+        switch (outcome) {
+          case BlobOutcome::kPresent: ++report.blobs_present; break;
+          case BlobOutcome::kMounted: ++report.blobs_mounted; break;
+          case BlobOutcome::kWritten:
+            ++report.blobs_written;
+            report.bytes_written += plan.blobs[i].size;
+            break;
+        }
+        return {};
+      }));
+  for (std::size_t i = 0; i < plan.documents.size(); ++i) {
+    const Document& document = plan.documents[i];
+    const bool is_root = i + 1 == plan.documents.size();
+    STRAKE_CHECK_OK(to.put_document(document.descriptor, document.bytes, is_root ? tag : "", call));
+  }
+  return report;
+}
+
 Result<CopyReport> copy_image(const ImageSource& from, std::string_view reference, ImageTarget& to,
                               std::string_view tag, const CopyOptions& options, runtime::Runtime& runtime,
                               const runtime::Call& call) {
   const auto copy = [&]() -> Result<CopyReport> {
     STRAKE_TRY(Descriptor root,
                options.platform ? from.resolve(reference, *options.platform, call) : from.find_entry(reference, call));
-    CopyPlan plan;
-    STRAKE_CHECK_OK(collect(from, root, 0, plan, call));
-    CopyReport report{std::move(root)};
-    std::mutex mutex;
-    STRAKE_CHECK_OK(for_each_in_parallel(
-        runtime, options.parallel, plan.blobs.size(), call, [&](std::size_t i, const runtime::Call& own) -> Status {
-          STRAKE_TRY_CONTEXT(const BlobOutcome outcome, to.put_blob(from, plan.blobs[i], own), "blob {}",
-                             plan.blobs[i].digest.to_string());
-          const std::scoped_lock lock(mutex);
-          switch (outcome) {
-            case BlobOutcome::kPresent: ++report.blobs_present; break;
-            case BlobOutcome::kMounted: ++report.blobs_mounted; break;
-            case BlobOutcome::kWritten:
-              ++report.blobs_written;
-              report.bytes_written += plan.blobs[i].size;
-              break;
-          }
-          return {};
-        }));
-    for (std::size_t i = 0; i < plan.documents.size(); ++i) {
-      const Document& document = plan.documents[i];
-      const bool is_root = i + 1 == plan.documents.size();
-      STRAKE_CHECK_OK(to.put_document(document.descriptor, document.bytes, is_root ? tag : "", call));
-    }
-    return report;
+    return copy_entry(from, std::move(root), to, tag, options.parallel, runtime, call);
   };
   return copy().context("copying '{}' from {} to {}", reference, from.description(), to.description());
 }

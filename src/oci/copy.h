@@ -29,4 +29,8 @@ Result<CopyReport> copy_image(const ImageSource& from, std::string_view referenc
                               std::string_view tag, const CopyOptions& options, runtime::Runtime& runtime,
                               const runtime::Call& call);
 
+/// The same for an entry that was found already. Without a tag it is there by its digest alone.
+Result<CopyReport> copy_entry(const ImageSource& from, Descriptor entry, ImageTarget& to, std::string_view tag,
+                              unsigned parallel, runtime::Runtime& runtime, const runtime::Call& call);
+
 }  // namespace strake::oci

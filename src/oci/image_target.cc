@@ -52,6 +52,11 @@ Status RegistryTarget::put_document(const Descriptor& descriptor, std::string_vi
   return client_->push_manifest(repository_, name, descriptor.media_type, bytes, call);
 }
 
+Status RegistryTarget::list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                                      const runtime::Call& call) {
+  return client_->list_new_referrers(repository_, image, std::move(referrers), call);
+}
+
 Result<std::unique_ptr<LayoutTarget>> LayoutTarget::open(const std::filesystem::path& directory,
                                                          runtime::Runtime& runtime) {
   STRAKE_TRY(LayoutWriter writer, LayoutWriter::extend(directory));
@@ -102,6 +107,20 @@ Status LayoutTarget::put_document(const Descriptor& descriptor, std::string_view
   return writer_.finish();
 }
 
+Status LayoutTarget::list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                                    const runtime::Call& call) {
+  Result<Layout> written = Layout::open(directory_);
+  if (!written.ok() && written.error().code() != Code::kNotFound) return std::move(written).error();
+  std::vector<Descriptor> listed;
+  if (written.ok()) {
+    STRAKE_TRY(listed, written->find_referrers(image, call));
+  }
+  add_missing(listed, std::move(referrers));
+  STRAKE_TRY(const Descriptor index, writer_.add_index(listed));
+  writer_.tag(index, referrers_tag(image));
+  return writer_.finish();
+}
+
 Result<std::unique_ptr<MeasuringTarget>> MeasuringTarget::for_repository(const Reference& reference,
                                                                          Registries& registries) {
   auto target = std::make_unique<MeasuringTarget>();
@@ -122,6 +141,10 @@ Result<BlobOutcome> MeasuringTarget::put_blob(const ImageSource&, const Descript
 }
 
 Status MeasuringTarget::put_document(const Descriptor&, std::string_view, std::string_view, const runtime::Call&) {
+  return {};
+}
+
+Status MeasuringTarget::list_referrers(const codec::Digest&, std::vector<Descriptor>, const runtime::Call&) {
   return {};
 }
 

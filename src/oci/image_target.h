@@ -28,6 +28,11 @@ class ImageTarget {
   /// A manifest or index whose blobs and manifests are there already. With a tag it becomes visible under that name.
   virtual Status put_document(const Descriptor& descriptor, std::string_view bytes, std::string_view tag,
                               const runtime::Call& call) = 0;
+  /// Manifests that are there already and refer to an image are found by whoever asks what does. A registry with an
+  /// interface for that knows by itself; elsewhere an index under referrers_tag() lists them, beside what it lists
+  /// already.
+  virtual Status list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                                const runtime::Call& call) = 0;
 };
 
 /// A repository. Blobs of `mount_from`, another repository of the same registry, are not sent but mounted.
@@ -41,6 +46,8 @@ class RegistryTarget final : public ImageTarget {
                                const runtime::Call& call) override;
   Status put_document(const Descriptor& descriptor, std::string_view bytes, std::string_view tag,
                       const runtime::Call& call) override;
+  Status list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                        const runtime::Call& call) override;
 
  private:
   RegistryTarget(std::shared_ptr<RegistryClient> client, std::string repository, std::string mount_from)
@@ -63,6 +70,8 @@ class MeasuringTarget final : public ImageTarget {
                                const runtime::Call& call) override;
   Status put_document(const Descriptor& descriptor, std::string_view bytes, std::string_view tag,
                       const runtime::Call& call) override;
+  Status list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                        const runtime::Call& call) override;
 
  private:
   std::shared_ptr<RegistryClient> client_;  ///< absent: everything is new
@@ -82,6 +91,8 @@ class LayoutTarget final : public ImageTarget {
                                const runtime::Call& call) override;
   Status put_document(const Descriptor& descriptor, std::string_view bytes, std::string_view tag,
                       const runtime::Call& call) override;
+  Status list_referrers(const codec::Digest& image, std::vector<Descriptor> referrers,
+                        const runtime::Call& call) override;
 
  private:
   LayoutTarget(std::filesystem::path directory, LayoutWriter writer, runtime::Runtime& runtime)

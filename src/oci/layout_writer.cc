@@ -16,12 +16,6 @@ json::Object text_map_json(const std::map<std::string, std::string>& map) {
   return object;
 }
 
-json::Array descriptors_json(const std::vector<Descriptor>& descriptors) {
-  json::Array array;
-  for (const Descriptor& descriptor : descriptors) array.push_back(descriptor.to_json());
-  return array;
-}
-
 }  // namespace
 
 Result<LayoutWriter> LayoutWriter::create(std::filesystem::path directory) {
@@ -70,16 +64,14 @@ Result<Descriptor> LayoutWriter::add_image(const ImageSpec& spec) {
   const json::Object manifest{{"schemaVersion", 2},
                               {"mediaType", media_type::kOciManifest},
                               {"config", config_blob.to_json()},
-                              {"layers", descriptors_json(layers)}};
+                              {"layers", to_json(layers)}};
   STRAKE_TRY(Descriptor descriptor, add_blob(media_type::kOciManifest, json::write_canonical(manifest)));
   descriptor.platform = spec.platform;
   return descriptor;
 }
 
 Result<Descriptor> LayoutWriter::add_index(const std::vector<Descriptor>& manifests) {
-  const json::Object index{
-      {"schemaVersion", 2}, {"mediaType", media_type::kOciIndex}, {"manifests", descriptors_json(manifests)}};
-  return add_blob(media_type::kOciIndex, json::write_canonical(index));
+  return add_blob(media_type::kOciIndex, write_index(manifests));
 }
 
 void LayoutWriter::tag(Descriptor descriptor, std::string_view ref_name) {
@@ -93,9 +85,7 @@ void LayoutWriter::tag(Descriptor descriptor, std::string_view ref_name) {
 }
 
 Status LayoutWriter::finish() {
-  const json::Object index{
-      {"schemaVersion", 2}, {"mediaType", media_type::kOciIndex}, {"manifests", descriptors_json(entries_)}};
-  return write_file_atomic(directory_ / "index.json", json::write_canonical(index), kLayoutFileMode);
+  return write_file_atomic(directory_ / "index.json", write_index(entries_), kLayoutFileMode);
 }
 
 }  // namespace strake::oci

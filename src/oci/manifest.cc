@@ -99,6 +99,25 @@ json::Object Descriptor::to_json() const {
   return object;
 }
 
+json::Array to_json(const std::vector<Descriptor>& descriptors) {
+  json::Array array;
+  for (const Descriptor& descriptor : descriptors) array.push_back(descriptor.to_json());
+  return array;
+}
+
+std::string write_index(const std::vector<Descriptor>& manifests) {
+  return json::write_canonical(
+      json::Object{{"schemaVersion", 2}, {"mediaType", media_type::kOciIndex}, {"manifests", to_json(manifests)}});
+}
+
+void add_missing(std::vector<Descriptor>& descriptors, std::vector<Descriptor> more) {
+  for (Descriptor& candidate : more) {
+    const bool known = std::any_of(descriptors.begin(), descriptors.end(),
+                                   [&](const Descriptor& other) { return other.digest == candidate.digest; });
+    if (!known) descriptors.push_back(std::move(candidate));
+  }
+}
+
 Result<std::variant<Manifest, Index>> parse_document(std::string_view text, std::string_view announced_type) {
   json::ParseLimits limits;
   limits.max_bytes = kMaxManifestBytes;

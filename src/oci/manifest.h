@@ -81,6 +81,12 @@ Result<std::variant<Manifest, Index>> parse_document(std::string_view text, std:
 Result<Manifest> parse_manifest(std::string_view text, std::string_view announced_type = {});
 Result<Index> parse_index(std::string_view text, std::string_view announced_type = {});
 
+json::Array to_json(const std::vector<Descriptor>& descriptors);
+/// An index that lists these; the same list always gives the same bytes.
+std::string write_index(const std::vector<Descriptor>& manifests);
+/// Those of `more` whose digests are not among `descriptors` come behind them.
+void add_missing(std::vector<Descriptor>& descriptors, std::vector<Descriptor> more);
+
 struct ImageConfig {
   Platform platform;
   std::map<std::string, std::string> labels;

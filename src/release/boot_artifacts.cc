@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "base/fd.h"
 #include "oci/blob_pipe.h"
+#include "oci/registry/registry_protocol.h"
 #include "release/artifact_image.h"
 #include "release/url_reader.h"
 
@@ -63,9 +63,12 @@ std::string manifest_of_artifact(const BootArtifact& artifact, std::uint64_t siz
       {{"dev.strake.boot-artifact.label", artifact.label()}, {"dev.strake.boot-artifact.location", artifact.location}});
 }
 
+/// Of one attempt: short enough that another one fits into the time of patience.
+constexpr std::chrono::seconds kSilence{20};
+
 net::CallOptions transfer_call(const runtime::Call& call) {
   net::CallOptions options;
-  options.idle_timeout = std::chrono::seconds(60);
+  options.idle_timeout = kSilence;
   options.stop = call.stop;
   return options;
 }
@@ -84,10 +87,13 @@ Status stream_file(const std::filesystem::path& path, std::uint64_t offset, cons
   }
 }
 
-Error refused(std::string_view url, int status) {
+Error refused(std::string_view url, int status, const net::Headers& headers, runtime::Runtime& runtime) {
   const Code code = status >= 400 ? net::code_for_status(status) : Code::kUnavailable;
-  return error(code, "{}: the server answered {} {}", url, status, net::reason_phrase(status))
-      .with_verdict(code == Code::kNotFound ? Verdict::kAbsent : Verdict::kNone);
+  Error problem = error(code, "{}: the server answered {} {}", url, status, net::reason_phrase(status))
+                      .with_verdict(code == Code::kNotFound ? Verdict::kAbsent : Verdict::kNone);
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime.wall_now());
+  const auto later = net::retry_time(status, headers, now);
+  return later ? std::move(problem).with_retry_after(*later) : std::move(problem);
 }
 
 }  // namespace
@@ -144,9 +150,62 @@ Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootA
   return sorted;
 }
 
-Result<ArtifactDownloads> ArtifactDownloads::create(net::ClientOptions options, oci::TransferHooks hooks) {
+/// One file on its way, over any number of attempts.
+struct ArtifactDownloads::Transfer {
+  const std::string& url;
+  const oci::ImageSource::OnData& on_data;
+  std::uint64_t position;  ///< how much of the file is there
+  const oci::TransferHooks& hooks;
+  runtime::Runtime& runtime;
+  oci::PaceWatch pace;
+
+  // Of the present attempt:
+  std::uint64_t skip = 0;  ///< a server that knows no ranges sends everything
+  std::uint64_t size = 0;  ///< of the whole file; 0: not told
+  std::optional<Error> consumer_error = {};
+
+  Status take_head(const net::ResponseHead& head);
+  Status take_data(std::string_view data);
+};
+
+Status ArtifactDownloads::Transfer::take_head(const net::ResponseHead& head) {
+  const bool from_here = head.status == 206 && position > 0;
+  if (head.status != 200 && !from_here) return refused(url, head.status, head.headers, runtime);
+  skip = from_here ? 0 : position;
+  size = oci::parse_decimal(head.headers.get("Content-Length").value_or("")).value_or(0);
+  if (from_here) {
+    const auto range = oci::parse_content_range(head.headers.get("Content-Range").value_or(""));
+    if (range && range->first != position) {
+      return error(Code::kCorrupt, "{}: the server answered with byte {} where byte {} was asked for", url,
+                   range->first, position);
+    }
+    size += position;
+  }
+  pace.begin(runtime.now());
+  return {};
+}
+
+Status ArtifactDownloads::Transfer::take_data(std::string_view data) {
+  const std::size_t received = data.size();
+  const std::size_t again = static_cast<std::size_t>(std::min<std::uint64_t>(skip, data.size()));
+  skip -= again;
+  data.remove_prefix(again);
+  if (!data.empty()) {
+    position += data.size();
+    hooks.bytes(url, position, std::max(size, position));
+    Status taken = on_data(data);
+    if (!taken.ok()) {
+      consumer_error = taken.error();
+      return taken;
+    }
+  }
+  return position == size ? Status() : pace.came(received, runtime.now());
+}
+
+Result<ArtifactDownloads> ArtifactDownloads::create(runtime::Runtime& runtime, net::ClientOptions options,
+                                                    oci::TransferHooks hooks, oci::Patience patience) {
   STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
-  return ArtifactDownloads(std::move(client), std::move(hooks));
+  return ArtifactDownloads(runtime, std::move(client), std::move(hooks), patience);
 }
 
 Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runtime::Call& call) const {
@@ -159,15 +218,15 @@ Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runt
   }
   // "identity", so that the length is that of the file and not of a compressed answer.
   const net::Request request{"HEAD", url, {{"Accept-Encoding", "identity"}}, {}};
-  STRAKE_TRY(const net::Response response, client_.send(request, transfer_call(call)));
-  if (response.status != 200) return refused(url, response.status);
-  const std::string_view text = response.headers.get("Content-Length").value_or("");
-  std::uint64_t size = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) {
-    return error(Code::kUnsupported, "{}: the server does not say how long the file is", url);
-  }
-  return size;
+  net::Response response;
+  const auto attempt = [&]() -> Status {
+    STRAKE_TRY(response, client_.send(request, transfer_call(call)));
+    return response.status == 200 ? Status() : refused(url, response.status, response.headers, *runtime_);
+  };
+  STRAKE_CHECK_OK(oci::try_patiently(patience_, url, hooks_, *runtime_, call, attempt, [] { return false; }));
+  const auto size = oci::parse_decimal(response.headers.get("Content-Length").value_or(""));
+  if (!size) return error(Code::kUnsupported, "{}: the server does not say how long the file is", url);
+  return *size;
 }
 
 Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
@@ -176,28 +235,28 @@ Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, c
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
     return stream_file(path, offset, on_data, call.stop);
   }
-  net::Request request{"GET", url, {{"Accept-Encoding", "identity"}}, {}};
-  if (offset > 0) request.headers.add("Range", fmt::format("bytes={}-", offset));
-  std::uint64_t to_skip = 0, position = offset, size = 0;
-  const auto on_head = [&](const net::ResponseHead& head) -> Status {
-    // A server that knows no ranges sends everything.
-    if (head.status == 200) to_skip = offset;
-    const std::string_view length = head.headers.get("Content-Length").value_or("");
-    std::from_chars(length.data(), length.data() + length.size(), size);
-    if (head.status == 206) size += offset;
-    return head.status == 200 || (head.status == 206 && offset > 0) ? Status() : refused(url, head.status);
+  Transfer transfer{url, on_data, offset, hooks_, *runtime_, oci::PaceWatch(patience_.limit)};
+  std::uint64_t before = offset;
+  const auto attempt = [&]() -> Status {
+    before = transfer.position;
+    Status outcome = stream_once(transfer, call);
+    if (!transfer.consumer_error) return outcome;
+    // Whoever takes the bytes failed, and has had some of them: fetching again cannot help.
+    Error& consumer = *transfer.consumer_error;
+    if (!net::is_retryable(consumer)) return std::move(consumer);
+    return error(Code::kIo, "{}", consumer.to_string());
   };
-  const auto on_body = [&](std::string_view data) -> Status {
-    const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip, data.size()));
-    to_skip -= skipped;
-    data.remove_prefix(skipped);
-    if (data.empty()) return {};
-    position += data.size();
-    hooks_.bytes(url, position, std::max(size, position));
-    return on_data(data);
-  };
+  const auto progressed = [&] { return transfer.position > before && !transfer.pace.trickles(); };
+  return oci::try_patiently(patience_, url, hooks_, *runtime_, call, attempt, progressed);
+}
+
+Status ArtifactDownloads::stream_once(Transfer& transfer, const runtime::Call& call) const {
+  net::Request request{"GET", transfer.url, {{"Accept-Encoding", "identity"}}, {}};
+  if (transfer.position > 0) request.headers.add("Range", fmt::format("bytes={}-", transfer.position));
   STRAKE_TRY([[maybe_unused]] const net::ResponseHead head,
-             client_.stream(request, on_head, on_body, transfer_call(call)));
+             client_.stream(
+                 request, [&](const net::ResponseHead& answer) { return transfer.take_head(answer); },
+                 [&](std::string_view data) { return transfer.take_data(data); }, transfer_call(call)));
   return {};
 }
 

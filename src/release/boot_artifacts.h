@@ -14,7 +14,7 @@
 
 #include "net/http_client.h"
 #include "oci/image_source.h"
-#include "oci/transfer_hooks.h"
+#include "oci/patience.h"
 #include "release/payload.h"
 
 namespace strake::release {
@@ -67,22 +67,29 @@ Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootA
 /// The descriptor of an artifact in the cache; nullopt when it is not there.
 std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const BootArtifact& artifact);
 
-/// Files by URL: http, https, or file for folders of this machine.
+/// Files by URL: http, https, or file for folders of this machine. What breaks off goes on where it ended, while
+/// bytes come.
 class ArtifactDownloads {
  public:
-  static Result<ArtifactDownloads> create(net::ClientOptions options = {}, oci::TransferHooks hooks = {});
+  static Result<ArtifactDownloads> create(runtime::Runtime& runtime, net::ClientOptions options = {},
+                                          oci::TransferHooks hooks = {}, oci::Patience patience = {});
 
   /// kUnsupported when the server does not tell.
   Result<std::uint64_t> size(const std::string& url, const runtime::Call& call) const;
-  /// The bytes from `offset` on.
+  /// The bytes from `offset` on, in order, each once.
   Status stream(const std::string& url, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
                 const runtime::Call& call) const;
 
  private:
-  ArtifactDownloads(net::HttpClient client, oci::TransferHooks hooks)
-      : client_(std::move(client)), hooks_(std::move(hooks)) {}
+  struct Transfer;
+  ArtifactDownloads(runtime::Runtime& runtime, net::HttpClient client, oci::TransferHooks hooks, oci::Patience patience)
+      : runtime_(&runtime), client_(std::move(client)), hooks_(std::move(hooks)), patience_(patience) {}
+  Status stream_once(Transfer& transfer, const runtime::Call& call) const;
+
+  runtime::Runtime* runtime_;
   net::HttpClient client_;
   oci::TransferHooks hooks_;
+  oci::Patience patience_;
 };
 
 /// Reads the file to its end; kCorrupt when it is another. With a cache it is kept there, so that it is at hand later,

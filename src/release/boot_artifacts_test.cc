@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/fd.h"
 #include "codec/compress.h"
+#include "net/testing/raw_tls_server.h"
 #include "net/testing/test_server.h"
 #include "oci/copy.h"
 #include "oci/layout.h"
@@ -49,29 +52,43 @@ TEST(BootArtifacts, EachFileOnceWithWhatCannotBeChecked) {
   EXPECT_NE(wrong.error().to_string().find("x86_64 metal iso disk"), std::string::npos) << wrong.error().to_string();
 }
 
-/// A web server with one file, which knows ranges or not.
+/// A web server with one file, which knows ranges or not, and is not always there.
 class FileServer {
  public:
   explicit FileServer(std::string content, bool ranges)
-      : server_([content = std::move(content), ranges](const net::ServerRequest& request, net::Responder responder) {
-          if (request.target.path != "/a.iso") return responder.send({404, {}, "no"});
-          const auto range = request.headers.get("Range");
-          if (!ranges || !range) return responder.send({200, {}, content});
-          const std::size_t from = std::stoul(std::string(range->substr(std::string_view("bytes=").size())));
-          responder.send({206, {}, content.substr(from)});
-        }) {}
+      : server_(
+            [this, content = std::move(content), ranges](const net::ServerRequest& request, net::Responder responder) {
+              ++requests;
+              if (request.target.path != "/a.iso") return responder.send({404, {}, "no"});
+              if (busy > 0) {
+                --busy;
+                return responder.send({503, {{"Retry-After", "0"}}, "later"});
+              }
+              const auto range = request.headers.get("Range");
+              if (!ranges || !range) return responder.send({200, {}, content});
+              const std::size_t from = std::stoul(std::string(range->substr(std::string_view("bytes=").size())));
+              responder.send({206, {}, content.substr(from)});
+            }) {}
 
   std::string url() const { return server_.url("/a.iso"); }
-  Result<ArtifactDownloads> downloads() const { return ArtifactDownloads::create(server_.client_options()); }
+  Result<ArtifactDownloads> downloads(oci::Patience patience = kQuick) {
+    return ArtifactDownloads::create(runtime_, server_.client_options(), {}, patience);
+  }
+  static constexpr oci::Patience kQuick{
+      .backoff = {.initial = std::chrono::milliseconds(1), .cap = std::chrono::milliseconds(1)}};
+
+  std::atomic<int> busy = 0;  ///< so many requests more
+  std::atomic<int> requests = 0;
 
  private:
+  runtime::ThreadRuntime runtime_;
   net::testing::TestServer server_;
 };
 
 TEST(BootArtifacts, DownloadsGoOnWhereTheyEnded) {
   const std::string content = oci::testing::noise(300'000, 3);
   for (const bool ranges : {true, false}) {
-    const FileServer server(content, ranges);
+    FileServer server(content, ranges);
     const auto downloads = server.downloads();
     ASSERT_TRUE(downloads.ok());
     EXPECT_EQ(*downloads->size(server.url(), {}), content.size());
@@ -88,6 +105,82 @@ TEST(BootArtifacts, DownloadsGoOnWhereTheyEnded) {
     }
     EXPECT_EQ(downloads->size(server.url() + "x", {}).error().code(), Code::kNotFound);
   }
+}
+
+TEST(BootArtifacts, ABusyServerIsAskedAgain) {
+  const std::string content = oci::testing::noise(1000, 3);
+  FileServer server(content, true);
+  const auto downloads = server.downloads();
+  server.busy = 2;
+  EXPECT_EQ(downloads->size(server.url(), {}).value_or(0), content.size());
+  EXPECT_EQ(server.requests, 3);
+
+  server.busy = 1000;
+  server.requests = 0;
+  const auto never = downloads->size(server.url(), {});
+  ASSERT_FALSE(never.ok());
+  EXPECT_EQ(server.requests, static_cast<int>(oci::Patience{}.max_attempts));
+
+  server.requests = 0;
+  EXPECT_EQ(downloads->size(server.url() + "x", {}).error().code(), Code::kNotFound);
+  EXPECT_EQ(server.requests, 1) << "what is not there is not asked for again";
+}
+
+/// A server that closes the connection after some of the file, or sends it one byte at a time.
+class BrokenServer {
+ public:
+  explicit BrokenServer(std::string content, std::size_t piece)
+      : content_(std::move(content)), server_([this, piece](const std::string& head, auto& connection) {
+          ++requests;
+          const std::size_t range = head.find("bytes=");
+          const std::size_t from = range == std::string::npos ? 0 : std::stoul(head.substr(range + 6));
+          connection.send(fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nContent-Range: bytes {}-{}/{}\r\n\r\n",
+                                      from > 0 ? "206 Partial Content" : "200 OK", content_.size() - from, from,
+                                      content_.size() - 1, content_.size()));
+          connection.send(content_.substr(from, piece));
+        }) {}
+
+  Result<std::string> fetch(oci::Patience patience) {
+    net::ClientOptions client;
+    client.ca_pem = server_.ca_pem();
+    STRAKE_TRY(const auto downloads, ArtifactDownloads::create(runtime_, client, {}, patience));
+    std::string got;
+    const auto take = [&](std::string_view data) -> Status {
+      got += data;
+      return {};
+    };
+    const std::string url = fmt::format("https://127.0.0.1:{}/a.iso", server_.port());
+    STRAKE_CHECK_OK(downloads.stream(url, 0, take, {}));
+    return got;
+  }
+
+  std::atomic<int> requests = 0;
+
+ private:
+  const std::string content_;
+  runtime::ThreadRuntime runtime_;
+  net::testing::RawTlsServer server_;
+};
+
+TEST(BootArtifacts, WhatBreaksOffGoesOnInTheSameRun) {
+  const std::string content = oci::testing::noise(100'000, 4);
+  BrokenServer server(content, 10'000);
+  const auto got = server.fetch(FileServer::kQuick);
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  EXPECT_TRUE(*got == content);
+  EXPECT_EQ(server.requests, 10) << "more attempts than are made without progress";
+}
+
+TEST(BootArtifacts, AServerThatTricklesIsGivenUp) {
+  BrokenServer server(oci::testing::noise(1000, 4), 1);
+  oci::Patience none = FileServer::kQuick;
+  none.limit = std::chrono::milliseconds(0);  // every piece is too small for it
+  const auto got = server.fetch(none);
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.error().verdict(), Verdict::kUnreachable);
+  EXPECT_NE(got.error().to_string().find("only 1 bytes came within 0 s"), std::string::npos) << got.error().to_string();
+  EXPECT_NE(got.error().to_string().find("without progress"), std::string::npos) << got.error().to_string();
+  EXPECT_EQ(server.requests, 1);
 }
 
 class DownloadTest : public ::testing::Test {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "oci/reference.h"
 #include "release/release_signatures.h"
+#include "stream/query.h"
 
 namespace strake::release {
 
@@ -106,7 +107,8 @@ Result<std::vector<BootArtifact>> choose_artifacts(std::vector<BootArtifact> all
   if (platforms == "all") return all;
   std::map<std::string, bool> known;
   for (const BootArtifact& artifact : all) known[artifact.platform] = true;
-  const std::set<std::string> wanted = names_in_list(platforms);
+  std::set<std::string> wanted;
+  for (const std::string& name : names_in_list(platforms)) wanted.insert(stream::stream_platform(name));
   for (const std::string& name : wanted) {
     if (!known.contains(name)) {
       return error(Code::kNotFound, "the release has no boot artifacts for platform '{}' (it has: {})", name,

@@ -1,6 +1,6 @@
 #include "release/mirror_release.h"
 
-#include "oci/sigstore.h"
+#include "oci/sigstore_copy.h"
 
 namespace strake::release {
 
@@ -41,7 +41,8 @@ class MirrorRun {
   /// Signatures go first: where an image is, they are.
   Status copy_signed_image(const MirrorStep& step, oci::ImageTarget& target) {
     STRAKE_TRY(const PlacedImage image, find(step));
-    STRAKE_TRY(const bool with_sigstore, copy_sigstore(image, target));
+    STRAKE_TRY(const bool with_sigstore,
+               oci::copy_sigstore_signatures(*image.source, image.entry.digest, target, runtime_, call_));
     return copy(step, *image.source, step.digest.to_string(), target, with_sigstore);
   }
 
@@ -49,16 +50,6 @@ class MirrorRun {
     if (step.kind == MirrorStep::Kind::kRelease) return sources_.place.find_release(call_);
     return sources_.place.find_image(fmt::format("{}@{}", step.repository, step.digest.to_string()),
                                      Search::kEverywhere, call_);
-  }
-
-  Result<bool> copy_sigstore(const PlacedImage& image, oci::ImageTarget& target) {
-    const std::string tag = oci::sigstore_tag(image.entry.digest);
-    STRAKE_TRY(const std::optional<oci::Descriptor> entry, image.source->find_companion(tag, call_));
-    if (!entry) return false;
-    STRAKE_TRY(
-        [[maybe_unused]] const oci::CopyReport report,
-        oci::copy_image(*image.source, entry->digest.to_string(), target, tag, {.parallel = 1}, runtime_, call_));
-    return true;
   }
 
   Status copy_artifact(const MirrorStep& step, oci::ImageTarget& target) {

@@ -53,6 +53,9 @@ TEST(MirrorPlan, ArtifactsAreChosenByPlatformAndArchitecture) {
   EXPECT_GT(x86, 0);
   EXPECT_LT(x86, static_cast<int>(all.size()));
   EXPECT_GT(count(all.front().platform, {}), 0);
+  std::vector<BootArtifact> ova(1, all.front());
+  ova.front().platform = "vmware";
+  EXPECT_EQ(choose_artifacts(ova, "vsphere", {})->size(), 1u) << "another name for it";
   const auto unknown = choose_artifacts(all, "metal,betamax", {});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code(), Code::kNotFound);

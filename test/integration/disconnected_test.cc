@@ -357,6 +357,22 @@ TEST_F(Disconnected, AScriptCanTellRefusedFromCouldNotLook) {
     EXPECT_EQ(result_of(gap_->strake({"release", verb, mirrored, "-o", "json"})), "ok") << verb;
     EXPECT_EQ(result_of(gap_->strake({"release", verb, by_digest(), "-o", "json"})), "unreachable") << verb;
   }
+  const std::string here = "release:" + mirrored, away = "release:" + by_digest();
+  for (const Words& verb : {Words{"os", "ls"}, Words{"os", "inspect"}, Words{"os", "diff"}}) {
+    const auto on = [&](const std::string& image) {
+      Words words = verb;
+      words.push_back(image);
+      if (verb[1] == "diff") words.push_back(here);
+      words.insert(words.end(), {"-o", "json"});
+      return result_of(gap_->strake(words));
+    };
+    EXPECT_EQ(on(here), "ok") << verb[1];
+    EXPECT_EQ(on(away), "unreachable") << verb[1];
+  }
+  EXPECT_EQ(result_of(gap_->strake({"os", "ls", here, "/nowhere", "-o", "json"})), "absent");
+  EXPECT_EQ(result_of(gap_->strake({"stream", "show", "--release", by_digest(), "-o", "json"})), "unreachable");
+  EXPECT_EQ(result_of(gap_->strake({"stream", "get", "--release", mirrored, "--platform", "betamax", "-o", "json"})),
+            "absent");
   Command interrupted = strake_command(
       gap_->with_access({"release", "verify", silent.host() + "/ocp:1", "-o", "json", "--keyring", gap_->keyring()}));
   // In the foreground: otherwise `timeout` sends the signal twice, and the second one ends everything at once.
@@ -425,6 +441,8 @@ TEST_F(Disconnected, AFullDiskOrAClosedPipeIsAnErrorOfEveryVerb) {
       {"release", "extract", tar, "--file", "image-references"},
       {"release", "mirror", tar, target, "--keyring", gap_->keyring()},
       {"release", "mirror", tar, target, "--keyring", gap_->keyring(), "--dry-run"},
+      {"image", "verify", fmt::format("{}/ocp:{}", gap_->mirror_host(), kTag), "--sigstore-key",
+       gap_->release->sigstore_key().string(), "--signed-as", gap_->release->reference(), "--layers", "none"},
       {"stream", "show", "--release", tar},
       {"stream", "get", "--release", tar, "--platform", "metal"},
       {"os", "ls", os},

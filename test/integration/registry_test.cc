@@ -430,8 +430,8 @@ TEST(InsecureRegistry, PlainHttpOnlyWhereTheRulesAllowIt) {
   runtime::ThreadRuntime runtime;
   oci::RegistryOptions options;
   options.proxy = net::ProxySettings{};
-  options.backoff.initial = std::chrono::milliseconds(50);
-  options.max_attempts = 2;
+  options.patience.backoff.initial = std::chrono::milliseconds(50);
+  options.patience.max_attempts = 2;
   oci::Registries strict(options, {}, runtime);
   // Until the server listens nobody answers at all; then it answers, but not with TLS. Who was down once is not asked
   // again by the same registries.

@@ -3,6 +3,7 @@
 #include "cmd/input/os_images.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "osimage/difference.h"
 
 namespace strake::cmd {
@@ -14,10 +15,10 @@ enum class OsDiffKind { kFiles, kPackages };
 constexpr std::string_view kOsDiffKinds[] = {"files", "packages"};
 constexpr OptionSpec kOsDiffOwnOptions[] = {
     {"only", "KIND", "files or packages; default: both", "", one_of(kOsDiffKinds)}, kOutputOption};
+constexpr std::string_view kOsDifferenceKind = "OsDifference";
 constexpr auto kOsDiffOptions = join_options(kOsDiffOwnOptions, kOsOptions, kImageOptions);
 
-Result<int> run_os_diff(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
+Result<int> show_os_difference(const Invocation& invocation, bool as_json) {
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto before, open_os_image(*access, invocation, invocation.value("BEFORE")));
   STRAKE_TRY(const auto after, open_os_image(*access, invocation, invocation.value("AFTER")));
@@ -26,9 +27,20 @@ Result<int> run_os_diff(const Invocation& invocation) {
   };
   const osimage::CompareOptions options{.files = wanted(OsDiffKind::kFiles), .packages = wanted(OsDiffKind::kPackages)};
   STRAKE_TRY(const osimage::Difference difference, osimage::compare_images(*before, *after, options, access->call()));
-  as_json ? invocation.out().document(json::write_pretty(osimage::difference_json(difference)))
-          : invocation.out().text(osimage::describe_difference(difference));
+  if (as_json) {
+    json::Object body = osimage::difference_json(difference);
+    body["differs"] = difference.any();
+    invocation.out().document(json::write_pretty(result_document(kOsDifferenceKind, kResultOk, std::move(body))));
+  } else {
+    invocation.out().text(osimage::describe_difference(difference));
+  }
   return difference.any() ? kExitDiffers : kExitOk;
+}
+
+Result<int> run_os_diff(const Invocation& invocation) {
+  const bool as_json = wants_json(invocation);
+  return run_with_result(invocation, kOsDifferenceKind, as_json,
+                         [&] { return show_os_difference(invocation, as_json); });
 }
 
 constexpr ExitMeaning kOsDiffExits[] = {{kExitOk, "nothing differs"},

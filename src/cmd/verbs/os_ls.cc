@@ -1,9 +1,11 @@
+#include "api/kinds.h"
 #include "base/visible_text.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/os_images.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "osimage/listing.h"
 
 namespace strake::cmd {
@@ -24,7 +26,10 @@ constexpr auto kOsLsOptions = join_options(kOsLsOwnOptions, kOsOptions, kImageOp
 
 enum class ListingForm { kPeople, kJson, kOstree };
 
-/// Lines for people, or the elements of a JSON array, one a line: neither waits for the end.
+constexpr std::string_view kOsListingKind = "OsListing";
+
+/// Lines for people, or a JSON document with one entry a line: neither waits for the end. What was cut off has no
+/// "result".
 class ListingOutput {
  public:
   ListingOutput(Output& out, ListingForm form) : out_(out), form_(form) {}
@@ -33,18 +38,23 @@ class ListingOutput {
     switch (form_) {
       case ListingForm::kPeople: out_.text(fmt::format("{}\n", line)); break;
       case ListingForm::kOstree: out_.document(fmt::format("{}\n", line)); break;
-      case ListingForm::kJson: out_.document(fmt::format("{}{}", first_ ? "[\n" : ",\n", line)); break;
+      case ListingForm::kJson: out_.document(fmt::format("{}{}", begun_ ? ",\n" : kJsonHead, line)); break;
     }
-    first_ = false;
+    begun_ = true;
   }
   void finish() {
-    if (form_ == ListingForm::kJson) out_.document(first_ ? "[\n]\n" : "\n]\n");
+    if (form_ != ListingForm::kJson) return;
+    if (!begun_) out_.document(kJsonHead);
+    out_.document(fmt::format("\n], \"result\": \"{}\"}}\n", kResultOk));
   }
 
  private:
+  inline static const std::string kJsonHead = fmt::format(
+      "{{\"apiVersion\": \"{}\", \"kind\": \"{}\", \"entries\": [\n", api::kStrakeApiVersion, kOsListingKind);
+
   Output& out_;
   ListingForm form_;
-  bool first_ = true;
+  bool begun_ = false;
 };
 
 Status check_ls_options(const Invocation& invocation, bool as_json) {
@@ -73,10 +83,9 @@ Status load_shown(osimage::OsImage& image, const osimage::OsImage::Found& found,
   return image.load_details(paths, call);
 }
 
-Result<int> run_os_ls(const Invocation& invocation) {
+Result<int> list_os_image(const Invocation& invocation, bool as_json) {
   using osimage::NodeOrder;
   using osimage::OsNode;
-  const bool as_json = wants_json(invocation);
   STRAKE_CHECK_OK(check_ls_options(invocation, as_json));
   STRAKE_TRY(const auto access, ImageAccess::create(invocation));
   STRAKE_TRY(const auto image, open_os_image(*access, invocation, invocation.value("IMAGE")));
@@ -118,6 +127,12 @@ Result<int> run_os_ls(const Invocation& invocation) {
   }
   output.finish();
   return kExitOk;
+}
+
+Result<int> run_os_ls(const Invocation& invocation) {
+  const bool as_json = wants_json(invocation);
+  // Nothing is listed before all of it is known, so that no failure comes behind the first entry.
+  return run_with_result(invocation, kOsListingKind, as_json, [&] { return list_os_image(invocation, as_json); });
 }
 
 constexpr ExitMeaning kOsLsExits[] = {{kExitOk, "listed"}, kPathAbsent, kRegistryUnreachable, kImageNotGenuine};

@@ -118,7 +118,7 @@ Status require_carried(ImageAccess& access, const release::ReleasePlace& place,
 Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
                 const std::vector<ListedArtifact>& listed) {
   STRAKE_TRY(const release::ArtifactDownloads downloads,
-             release::ArtifactDownloads::create(download_client(invocation), access.hooks()));
+             release::ArtifactDownloads::create(access.runtime(), download_client(invocation), access.hooks()));
   const std::filesystem::path folder = invocation.value("download");
   if (!may_fetch_artifacts(invocation, place)) STRAKE_CHECK_OK(require_carried(access, place, listed));
   const bool unpack = invocation.is_set("decompress");

@@ -33,7 +33,7 @@ constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
     kTimeoutOption,
     kSignatureStoreOption,
     {"unsigned", "", "mirror a release that has no good signature; the mirror's index says so"},
-    {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware)", "all"},
+    {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware; vsphere is vmware)", "all"},
     {"artifact-arch", "LIST", "architectures of boot artifacts (x86_64,aarch64) or all; default: the release's own"},
     kFetchArtifactsOption,
     {"manifests", "DIR",
@@ -233,7 +233,7 @@ class MirrorJob {
     const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures_.empty());
     note_steps(plan);
     STRAKE_TRY(const release::ArtifactDownloads downloads,
-               release::ArtifactDownloads::create(download_client(invocation_), access_.hooks()));
+               release::ArtifactDownloads::create(access_.runtime(), download_client(invocation_), access_.hooks()));
     const release::ArtifactSource artifact_source(downloads, artifacts, access_.runtime());
     const release::MirrorSources sources{place_, artifact_source, signatures_};
     if (invocation_.is_set("dry-run")) return measure(target, sources, plan);

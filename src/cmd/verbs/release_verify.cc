@@ -182,7 +182,7 @@ Status verify_release(const Invocation& invocation, std::vector<SeenChain>& all)
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
   STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
   STRAKE_TRY(const release::ArtifactDownloads downloads,
-             release::ArtifactDownloads::create(download_client(invocation), access->hooks()));
+             release::ArtifactDownloads::create(access->runtime(), download_client(invocation), access->hooks()));
   STRAKE_TRY(const std::optional<release::SigstoreDemand> sigstore, sigstore_demand(invocation));
   release::ChainOptions options;
   options.layers = invocation.choice<release::LayerCheck>("layers");

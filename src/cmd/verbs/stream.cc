@@ -8,6 +8,7 @@
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
 #include "release/stream_mirror.h"
 #include "stream/query.h"
 
@@ -141,12 +142,14 @@ Result<int> show_mirror_index(const Invocation& invocation, const release::Strea
     if (!as_json) invocation.out().text(fmt::format("{}: {}\n", arch, fmt::join(versions, " ")));
     index[arch] = json::Array(versions.begin(), versions.end());
   }
-  if (as_json) invocation.out().document(json::write_pretty(json::Object{{"versions", std::move(index)}}));
+  if (as_json) {
+    invocation.out().document(
+        json::write_pretty(result_document("StreamMirrorIndex", kResultOk, {{"versions", std::move(index)}})));
+  }
   return kExitOk;
 }
 
-Result<int> run_stream_show(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
+Result<int> show_stream(const Invocation& invocation, bool as_json) {
   STRAKE_CHECK_OK(require_one_source(invocation));
   if (!invocation.value("mirror").empty() && invocation.value("mirror-version").empty()) {
     STRAKE_TRY(const release::UrlReader reader, mirror_reader(invocation));
@@ -160,8 +163,13 @@ Result<int> run_stream_show(const Invocation& invocation) {
   return kExitOk;
 }
 
-Result<int> run_stream_get(const Invocation& invocation) {
-  const auto format = invocation.choice<StreamGetFormat>("output");
+/// What is found is printed in the form the stream has it; only a failure is a document of ours.
+Result<int> run_stream_show(const Invocation& invocation) {
+  const bool as_json = wants_json(invocation);
+  return run_with_result(invocation, "StreamMetadata", as_json, [&] { return show_stream(invocation, as_json); });
+}
+
+Result<int> get_from_stream(const Invocation& invocation, StreamGetFormat format) {
   stream::StreamQuery query = query_of(invocation);
   if (invocation.has("generation")) {
     if (query.platform != "azure") return error(Code::kInvalidArgument, "--generation goes with --platform azure");
@@ -191,6 +199,12 @@ Result<int> run_stream_get(const Invocation& invocation) {
     invocation.out().text(reference + "\n");
   }
   return kExitOk;
+}
+
+Result<int> run_stream_get(const Invocation& invocation) {
+  const auto format = invocation.choice<StreamGetFormat>("output");
+  return run_with_result(invocation, "StreamAnswer", format == StreamGetFormat::kJson,
+                         [&] { return get_from_stream(invocation, format); });
 }
 
 constexpr ExitMeaning kStreamExits[] = {

@@ -44,9 +44,9 @@ struct Hostile {
     std::ofstream(dir / "ca.crt") << server.ca_pem();
     settings.trust.certificate_authority = dir / "ca.crt";
     settings.proxy = net::ProxySettings{};
-    settings.backoff.initial = std::chrono::milliseconds(1);
-    settings.backoff.cap = std::chrono::milliseconds(2);
-    settings.max_attempts = 2;
+    settings.patience.backoff.initial = std::chrono::milliseconds(1);
+    settings.patience.backoff.cap = std::chrono::milliseconds(2);
+    settings.patience.max_attempts = 2;
   }
   Registries& registries() {
     if (!registries_) registries_ = std::make_unique<Registries>(settings, MirrorRules{}, runtime);

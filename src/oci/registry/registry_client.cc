@@ -12,10 +12,6 @@ constexpr std::size_t kMaxErrorBytes = 16u << 10;
 constexpr std::size_t kMaxAnswerHeaderBytes = 64u << 10;
 constexpr unsigned kMaxRegistryRedirects = 5;
 constexpr std::chrono::seconds kTransferStart{60};
-/// Less than this within the time of patience is no progress: a registry must not hold us one byte at a time.
-constexpr std::uint64_t kLeastProgressBytes = 64u << 10;
-/// Whoever waits longer than this is told why.
-constexpr std::chrono::seconds kLongWait{3};
 /// A registry that does not even greet is given up soon: another place may have the image.
 constexpr unsigned kGreetingAttempts = 2;
 
@@ -48,13 +44,10 @@ struct RegistryClient::Transfer {
   bool refused = false;
   std::uint64_t skip = 0;  ///< a registry without ranges begins again
   std::optional<Error> consumer_error = {};
-  runtime::TimePoint watched_since = {};
-  std::uint64_t watched_from = 0;  ///< the position then
-  bool trickles = false;
+  PaceWatch pace = PaceWatch(options.patience.limit);
 
   Status take_head(const net::ResponseHead& head);
   Status take_data(std::string_view data);
-  Status check_pace();
 };
 
 Status RegistryClient::Transfer::take_head(const net::ResponseHead& head) {
@@ -65,8 +58,7 @@ Status RegistryClient::Transfer::take_head(const net::ResponseHead& head) {
     return {};
   }
   skip = position;
-  watched_since = runtime.now();
-  watched_from = position;
+  pace.begin(runtime.now());
   std::uint64_t expected = descriptor.size;
   if (head.status == 206) {
     const auto range = parse_content_range(head.headers.get("Content-Range").value_or(""));
@@ -89,10 +81,11 @@ Status RegistryClient::Transfer::take_data(std::string_view data) {
     refusal.body.append(data.substr(0, kMaxErrorBytes - std::min(kMaxErrorBytes, refusal.body.size())));
     return {};
   }
+  const std::size_t received = data.size();
   const std::size_t again = static_cast<std::size_t>(std::min<std::uint64_t>(skip, data.size()));
   skip -= again;
   data.remove_prefix(again);
-  if (data.empty()) return {};
+  if (data.empty()) return pace.came(received, runtime.now());
   if (data.size() > descriptor.size - position) {
     return not_genuine("the registry sends more than the {} bytes the descriptor says", descriptor.size);
   }
@@ -103,20 +96,7 @@ Status RegistryClient::Transfer::take_data(std::string_view data) {
     consumer_error = taken.error();
     return taken;
   }
-  return check_pace();
-}
-
-Status RegistryClient::Transfer::check_pace() {
-  const runtime::TimePoint now = runtime.now();
-  if (now - watched_since < options.patience || position == descriptor.size) return {};
-  const std::uint64_t moved = position - watched_from;
-  trickles = moved < kLeastProgressBytes;
-  watched_since = now;
-  watched_from = position;
-  if (!trickles) return {};
-  return error(Code::kTimeout, "only {} bytes came within {} s", moved,
-               std::chrono::floor<std::chrono::seconds>(options.patience).count())
-      .with_verdict(Verdict::kUnreachable);
+  return position == descriptor.size ? Status() : pace.came(received, runtime.now());
 }
 
 RegistryOptions registry_options_from_process() {
@@ -163,37 +143,6 @@ net::CallOptions RegistryClient::transfer_limits(std::uint64_t bytes, const runt
   return call_options(runtime_, call, total, options_.idle_timeout);
 }
 
-Status RegistryClient::retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
-                             const runtime::Call& call, unsigned max_attempts) {
-  unsigned failures = 0;
-  runtime::TimePoint moved = runtime_.now();
-  for (;;) {
-    Status outcome = attempt();
-    if (outcome.ok() || !net::is_retryable(outcome.error())) return outcome;
-    if (progressed()) {
-      failures = 1;
-      moved = runtime_.now();
-    } else {
-      ++failures;
-    }
-    if (failures >= max_attempts) return outcome;
-    const auto pause = options_.backoff.delay(failures, runtime_.random().unit(), outcome.error());
-    if (call.deadline && runtime_.now() + pause >= *call.deadline) return outcome;
-    if (!outcome.error().retry_after() && runtime_.now() + pause - moved >= options_.patience) {
-      return std::move(outcome).context("given up after {} s without progress",
-                                        std::chrono::floor<std::chrono::seconds>(runtime_.now() - moved).count());
-    }
-    const std::string told = fmt::format("{}: {}; trying again in {:.1f} s", registry_, outcome.error().message(),
-                                         std::chrono::duration<double>(pause).count());
-    if (runtime_.now() + pause - moved >= kLongWait) {
-      options_.hooks.wait(told);
-    } else {
-      options_.hooks.detail(told);
-    }
-    STRAKE_CHECK_OK(runtime_.sleep(pause, call.stop));
-  }
-}
-
 Result<std::string> RegistryClient::url(std::string_view repository, std::string_view kind, std::string_view name,
                                         const runtime::Call& call) {
   std::string base;
@@ -201,7 +150,9 @@ Result<std::string> RegistryClient::url(std::string_view repository, std::string
     STRAKE_TRY(base, auth_->base_url(call));
     return {};
   };
-  STRAKE_CHECK_OK(retry(greet, [] { return false; }, call, std::min(kGreetingAttempts, options_.max_attempts)));
+  Patience brief = options_.patience;
+  brief.max_attempts = std::min(kGreetingAttempts, brief.max_attempts);
+  STRAKE_CHECK_OK(try_patiently(brief, registry_, options_.hooks, runtime_, call, greet, [] { return false; }));
   return fmt::format("{}/v2/{}/{}/{}", base, repository, kind, name);
 }
 
@@ -305,7 +256,7 @@ Status RegistryClient::fetch_blob(const std::string& repository, const Descripto
     return error(transfer.consumer_error->code() == Code::kCancelled ? Code::kCancelled : Code::kIo, "{}",
                  transfer.consumer_error->to_string());
   };
-  Status fetched = retry(attempt, [&] { return transfer.position > before && !transfer.trickles; }, call);
+  Status fetched = retry(attempt, [&] { return transfer.position > before && !transfer.pace.trickles(); }, call);
   if (!fetched.ok() && fetched.error().code() == Code::kNotFound) {
     // Who asks for a blob has its manifest: a registry takes no manifest before its blobs, but loses blobs.
     fetched = Error(fetched.error()).context("the image is not whole there, mirror or push it again");

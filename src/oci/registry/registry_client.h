@@ -15,11 +15,10 @@
 #include "base/runtime.h"
 #include "codec/stream.h"
 #include "net/http_client.h"
-#include "net/retry.h"
 #include "oci/manifest.h"
+#include "oci/patience.h"
 #include "oci/registry/credentials.h"
 #include "oci/registry/registry_trust.h"
-#include "oci/transfer_hooks.h"
 
 namespace strake::oci {
 
@@ -28,13 +27,9 @@ struct RegistryOptions {
   TrustOptions trust;
   std::optional<net::ProxySettings> proxy;         ///< absent: from the environment
   std::chrono::milliseconds idle_timeout{20'000};  ///< of one attempt
-  /// A registry from which nothing worth the name comes for so long, over all attempts, is given up. What moves is
-  /// never cut off; what a registry asks to wait for (Retry-After) does not count.
-  std::chrono::milliseconds patience{60'000};
+  Patience patience;
   /// A body slower than this on average is given up: a registry must not hold us for ever one byte at a time.
   std::uint64_t slowest_bytes_per_second = 16u << 10;
-  unsigned max_attempts = 5;  ///< without progress
-  net::BackoffPolicy backoff;
   std::size_t upload_chunk_bytes = 16u << 20;
   TransferHooks hooks;
 };
@@ -71,6 +66,9 @@ class RegistryClient {
   /// the tag that stands in.
   Result<std::vector<Descriptor>> fetch_referrers(const std::string& repository, const codec::Digest& digest,
                                                   const runtime::Call& call);
+  /// Makes referrers that were pushed findable, where the registry does not do that by itself.
+  Status list_new_referrers(const std::string& repository, const codec::Digest& digest,
+                            std::vector<Descriptor> referrers, const runtime::Call& call);
   /// The bytes of a blob from `offset` on, in order, each once; success means exactly as many as the descriptor says.
   Status fetch_blob(const std::string& repository, const Descriptor& descriptor, std::uint64_t offset,
                     const OnData& on_data, const runtime::Call& call);
@@ -88,12 +86,10 @@ class RegistryClient {
   RegistryClient(std::string registry, bool insecure, const RegistryOptions& options, net::HttpClient direct,
                  net::HttpClient following, runtime::Runtime& runtime);
 
-  /// Runs `attempt` until it succeeds or fails for good. `progressed` says whether the last attempt got further.
-  Status retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
-               const runtime::Call& call, unsigned max_attempts);
+  /// `progressed` says whether the last attempt got further.
   Status retry(const std::function<Status()>& attempt, const std::function<bool()>& progressed,
                const runtime::Call& call) {
-    return retry(attempt, progressed, call, options_.max_attempts);
+    return try_patiently(options_.patience, registry_, options_.hooks, runtime_, call, attempt, progressed);
   }
   /// A request below /v2/, with authorization; a 401 is answered once with a new token. Any status is a success.
   Result<net::Response> send(net::Request request, const Scope& scope, const runtime::Call& call,

@@ -219,7 +219,7 @@ TEST(RegistryClient, TriesAgainWhatMayPass) {
   const auto given_up = f.client()->fetch_manifest("org/os", "v1", {});
   ASSERT_FALSE(given_up.ok());
   EXPECT_EQ(given_up.error().code(), Code::kUnavailable);
-  EXPECT_EQ(left, 1000 - static_cast<int>(f.settings.max_attempts));
+  EXPECT_EQ(left, 1000 - static_cast<int>(f.settings.patience.max_attempts));
 }
 
 /// Over all attempts together, and said meanwhile.
@@ -232,12 +232,12 @@ TEST(RegistryClient, PatienceEnds) {
   std::uint64_t told = 0;
   f.settings.hooks.on_wait = [&](std::string_view text) { waits.emplace_back(text); };
   f.settings.hooks.on_bytes = [&](std::string_view, std::uint64_t position, std::uint64_t) { told = position; };
-  f.settings.backoff = {.initial = std::chrono::milliseconds(1), .cap = std::chrono::milliseconds(1)};
+  f.settings.patience.backoff = {.initial = std::chrono::milliseconds(1), .cap = std::chrono::milliseconds(1)};
   EXPECT_TRUE(f.fetch(*f.client(), blob_of(bytes)).ok());
   EXPECT_EQ(told, bytes.size());
   EXPECT_TRUE(waits.empty());
 
-  f.settings.patience = std::chrono::milliseconds(0);  // every piece is too small for it
+  f.settings.patience.limit = std::chrono::milliseconds(0);  // every piece is too small for it
   const auto trickled = f.fetch(*f.client(), blob_of(bytes));
   ASSERT_FALSE(trickled.ok());
   EXPECT_EQ(trickled.error().verdict(), Verdict::kUnreachable);

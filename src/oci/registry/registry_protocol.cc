@@ -137,12 +137,8 @@ Error registry_error(const net::Response& response, std::chrono::sys_seconds now
   const std::string said = quotable(registry_messages(response.body));
   Error problem = error(net::code_for_status(response.status), "the registry answered {} {}{}{}", response.status,
                         net::reason_phrase(response.status), said.empty() ? "" : ": ", said);
-  if (const auto later = response.headers.get("Retry-After")) {
-    if (const auto delay = net::parse_retry_after(*later, now)) return std::move(problem).with_retry_after(*delay);
-  }
-  // A rate limit passes even when the registry does not say when.
-  if (response.status == 429) return std::move(problem).with_retry_after(std::chrono::seconds(1));
-  return problem;
+  const auto later = net::retry_time(response.status, response.headers, now);
+  return later ? std::move(problem).with_retry_after(*later) : std::move(problem);
 }
 
 std::optional<std::uint64_t> parse_decimal(std::string_view text) {

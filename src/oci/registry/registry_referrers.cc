@@ -54,10 +54,31 @@ Result<std::vector<Descriptor>> RegistryClient::fetch_referrers(const std::strin
       STRAKE_TRY(Index index, parse_index(kept.bytes, kept.descriptor.media_type));
       listed = std::move(index.manifests);
     }
-    if (listed->empty()) return error(Code::kNotFound, "nothing refers to the image");
+    if (listed->empty()) {
+      return error(Code::kNotFound, "nothing refers to the image").with_verdict(Verdict::kAbsent);
+    }
     return *std::move(listed);
   };
   return fetch().context("what refers to {}/{}@{}", registry_, repository, digest.to_string());
+}
+
+Status RegistryClient::list_new_referrers(const std::string& repository, const codec::Digest& digest,
+                                          std::vector<Descriptor> referrers, const runtime::Call& call) {
+  const auto list = [&]() -> Status {
+    STRAKE_TRY(const std::optional<std::vector<Descriptor>> known, list_referrers(repository, digest, call));
+    if (known) return {};
+    Index index;
+    const Result<FetchedManifest> kept = fetch_manifest(repository, referrers_tag(digest), call);
+    if (!kept.ok() && kept.error().code() != Code::kNotFound) return kept.error();
+    if (kept.ok()) {
+      STRAKE_TRY(index, parse_index(kept->bytes, kept->descriptor.media_type));
+    }
+    const std::size_t before = index.manifests.size();
+    add_missing(index.manifests, std::move(referrers));
+    if (index.manifests.size() == before) return {};
+    return push_manifest(repository, referrers_tag(digest), media_type::kOciIndex, write_index(index.manifests), call);
+  };
+  return list().context("listing what refers to {}/{}@{}", registry_, repository, digest.to_string());
 }
 
 }  // namespace strake::oci

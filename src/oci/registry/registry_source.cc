@@ -109,7 +109,7 @@ class RegistrySource::State {
       Result<FetchedManifest> fetched = fetch_document_at(place, call);
       if (fetched.ok()) return std::optional(keep_document(*std::move(fetched)));
       if (!may_be_elsewhere(fetched.error())) return std::move(fetched).error();
-      somebody_answered |= fetched.error().code() == Code::kNotFound;
+      somebody_answered |= fetched.error().verdict() == Verdict::kAbsent;
       failures.push_back({std::move(fetched).error(), place.is_mirror});
     }
     if (somebody_answered) return std::optional<Descriptor>();
@@ -139,7 +139,7 @@ class RegistrySource::State {
       Status outcome = ask(place, fetch, call);
       if (outcome.ok()) return found;
       if (!may_be_elsewhere(outcome.error())) return std::move(outcome).error();
-      somebody_answered |= outcome.error().code() == Code::kNotFound;
+      somebody_answered |= outcome.error().verdict() == Verdict::kAbsent;
       failures.push_back({std::move(outcome).error(), place.is_mirror});
     }
     if (somebody_answered) return std::vector<Descriptor>();

@@ -21,9 +21,9 @@ const std::string kLayer = testing::make_layer({testing::tar_file("etc/a", testi
 struct ThreePlaces {
   ThreePlaces() {
     settings = source.client_options(dir.path(), false);
-    settings.max_attempts = 2;
-    settings.backoff.initial = std::chrono::milliseconds(1);
-    settings.backoff.cap = std::chrono::milliseconds(2);
+    settings.patience.max_attempts = 2;
+    settings.patience.backoff.initial = std::chrono::milliseconds(1);
+    settings.patience.backoff.cap = std::chrono::milliseconds(2);
     for (FakeRegistry* mirror : {&first, &second}) std::ofstream(dir / "ca.crt", std::ios::app) << mirror->ca_pem();
     testing::write_image(dir / "layout", "v1", {kLayer});
     const Layout layout = Layout::open(dir / "layout").value();

@@ -40,8 +40,8 @@ RegistryOptions FakeRegistry::client_options(const std::filesystem::path& folder
   RegistryOptions options;
   options.trust.certificate_authority = folder / "ca.crt";
   options.proxy = net::ProxySettings{};
-  options.backoff.initial = std::chrono::milliseconds(1);
-  options.backoff.cap = std::chrono::milliseconds(5);
+  options.patience.backoff.initial = std::chrono::milliseconds(1);
+  options.patience.backoff.cap = std::chrono::milliseconds(5);
   if (credentials) {
     std::ofstream(folder / "auth.json") << fmt::format(R"({{"auths":{{"{}":{{"auth":"{}"}}}}}})", host(),
                                                        codec::encode_base64(options_.user + ":" + options_.password));
