@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 #include "release/boot_artifacts.h"
 #include "release/payload.h"
 #include "release/release_signatures.h"

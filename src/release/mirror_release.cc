@@ -1,6 +1,6 @@
 #include "release/mirror_release.h"
 
-#include "oci/sigstore_copy.h"
+#include "oci/sigstore/sigstore_copy.h"
 
 namespace strake::release {
 

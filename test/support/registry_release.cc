@@ -7,7 +7,7 @@
 #include "codec/base64.h"
 #include "codec/yaml.h"
 #include "oci/layout.h"
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 #include "oci/testing/sample_image.h"
 
 namespace strake::test {

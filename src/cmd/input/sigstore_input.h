@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cmd/cli/command.h"
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 
 namespace strake::cmd {
 

@@ -8,7 +8,7 @@
 #include "cmd/output/format.h"
 #include "cmd/output/result_document.h"
 #include "oci/parallel.h"
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 
 namespace strake::cmd {
 

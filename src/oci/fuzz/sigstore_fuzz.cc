@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace strake::oci;

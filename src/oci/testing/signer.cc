@@ -7,7 +7,7 @@
 #include <openssl/rsa.h>
 
 #include "codec/base64.h"
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 
 namespace strake::oci::testing {
 

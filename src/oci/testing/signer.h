@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 #include "oci/testing/fake_registry.h"
 
 namespace strake::oci::testing {

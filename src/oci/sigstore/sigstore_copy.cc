@@ -1,7 +1,7 @@
-#include "oci/sigstore_copy.h"
+#include "oci/sigstore/sigstore_copy.h"
 
 #include "oci/copy.h"
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 
 namespace strake::oci {
 

@@ -1,8 +1,8 @@
-#include "oci/sigstore_copy.h"
+#include "oci/sigstore/sigstore_copy.h"
 
 #include <gtest/gtest.h>
 
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 #include "oci/testing/sample_image.h"
 #include "oci/testing/signer.h"
 #include "support/temp_dir.h"

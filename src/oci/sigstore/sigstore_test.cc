@@ -1,4 +1,4 @@
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "oci/image_source.h"
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 
 namespace strake::oci {
 

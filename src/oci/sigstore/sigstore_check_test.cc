@@ -1,4 +1,4 @@
-#include "oci/sigstore_check.h"
+#include "oci/sigstore/sigstore_check.h"
 
 #include <gtest/gtest.h>
 

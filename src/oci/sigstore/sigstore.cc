@@ -1,4 +1,4 @@
-#include "oci/sigstore.h"
+#include "oci/sigstore/sigstore.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
