@@ -139,7 +139,8 @@ Result<net::Response> ResourceHandler::answer_list(const Call& call, const ListA
 }
 
 Result<net::Response> ResourceHandler::get(Call& call) {
-  STRAKE_TRY(std::string text, service_.get_text(call.request, call.path.resource(), call.path.key()));
+  STRAKE_TRY(std::string text,
+             service_.get_text(call.request, call.path.resource(), call.path.key(), call.path.subresource));
   return answer_object(call, 200, std::move(text));
 }
 

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
-#include "api/kinds.h"
-#include "apistore/rest/discovery.h"
 #include "apistore/service/service_errors.h"
 
 namespace strake::apistore::rest {
@@ -42,47 +39,31 @@ bool may_read_path(const Caller& caller, std::string_view path, std::string_view
   });
 }
 
-bool may_access(const Caller& caller, const json::Value& attributes) {
+bool may_access(const Asking& asking, const json::Value& attributes) {
   const Access access{text_of(attributes, {"verb"}),      text_of(attributes, {"group"}),
                       text_of(attributes, {"resource"}),  text_of(attributes, {"subresource"}),
                       text_of(attributes, {"namespace"}), text_of(attributes, {"name"})};
-  // "Everything" is for those without exceptions.
-  if (!caller.is_admin() && (access.group == "*" || access.plural == "*" || access.verb == "*")) return false;
-  return authorize(caller, access).ok();
+  return authorize(asking.caller, access, Evidence{nullptr, nullptr, asking.named_configs}).ok();
 }
 
-json::Object rule(const std::vector<std::string_view>& verbs, std::string_view group, std::string_view plural,
-                  const std::string& name) {
-  json::Object made{{"verbs", strings(verbs)}, {"apiGroups", json::Array{group}}, {"resources", json::Array{plural}}};
-  if (!name.empty()) made["resourceNames"] = json::Array{name};
+json::Object rule_object(const Grant& grant) {
+  json::Object made{{"verbs", strings(grant.verbs)},
+                    {"apiGroups", json::Array{grant.group}},
+                    {"resources", json::Array{grant.resource}}};
+  if (grant.names) made["resourceNames"] = strings(*grant.names);
   return made;
 }
 
-/// Each kind is asked about with every verb: first for all objects, then for the one an agent's rights are about.
-json::Object rules_of(const Caller& caller, const Registry& registry, const std::string& ns) {
+json::Object rules_of(const Asking& asking) {
   json::Array resources;
   json::Array paths;
-  if (caller.is_admin()) {
-    resources.push_back(rule({"*"}, "*", "*", ""));
+  if (asking.caller.is_admin()) {
+    resources.push_back(rule_object({{"*"}, "*", "*"}));
     paths.push_back(json::Object{{"verbs", json::Array{"*"}}, {"nonResourceURLs", json::Array{"*"}}});
   } else {
-    const std::string own =
-        caller.user.starts_with(api::kAgentUserPrefix) ? caller.user.substr(api::kAgentUserPrefix.size()) : "";
-    for (const Kind& kind : registry.kinds()) {
-      const auto allowed = [&](std::string_view verb, const std::string& name) {
-        return authorize(caller, {std::string(verb), kind.group, kind.plural, "", kind.namespaced ? ns : "", name})
-            .ok();
-      };
-      std::vector<std::string_view> all, one;
-      for (const std::string_view verb : verbs_of(kind)) {
-        if (allowed(verb, "")) {
-          all.push_back(verb);
-        } else if (!own.empty() && allowed(verb, own)) {
-          one.push_back(verb);
-        }
-      }
-      if (!all.empty()) resources.push_back(rule(all, kind.group, kind.plural, ""));
-      if (!one.empty()) resources.push_back(rule(one, kind.group, kind.plural, own));
+    for (const Grant& grant : grants_of(asking.caller, asking.named_configs)) resources.push_back(rule_object(grant));
+    for (const ReviewKind& review : kReviews) {
+      resources.push_back(rule_object({{"create"}, review.group, review.plural}));
     }
     std::vector<std::string> open;
     for (const std::string_view path : kOpenPaths) {
@@ -90,9 +71,6 @@ json::Object rules_of(const Caller& caller, const Registry& registry, const std:
       open.push_back(fmt::format("{}/*", path));
     }
     paths.push_back(json::Object{{"verbs", json::Array{"get"}}, {"nonResourceURLs", strings(open)}});
-  }
-  for (const ReviewKind& review : kReviews) {
-    if (!caller.is_admin()) resources.push_back(rule({"create"}, review.group, review.plural, ""));
   }
   return {{"resourceRules", std::move(resources)}, {"nonResourceRules", std::move(paths)}, {"incomplete", false}};
 }
@@ -109,8 +87,8 @@ const ReviewKind* find_review(const std::vector<std::string>& segments) {
   return found == kReviews.end() ? nullptr : &*found;
 }
 
-Result<json::Value> answer_review(const ReviewKind& review, json::Value body, const Registry& registry,
-                                  const Caller& caller, kube::StatusDetails& details) {
+Result<json::Value> answer_review(const ReviewKind& review, json::Value body, const Asking& asking,
+                                  kube::StatusDetails& details) {
   if (!body.is_object()) return bad_request("the body is {}, not an object", json::type_name(body));
   const std::string api_version = fmt::format("{}/{}", review.group, review.version);
   const std::string given_kind = json::find_string(body, {"kind"}).value_or(std::string(review.kind));
@@ -121,9 +99,9 @@ Result<json::Value> answer_review(const ReviewKind& review, json::Value body, co
   }
   json::Object status;
   if (review.kind == "SelfSubjectReview") {
-    status["userInfo"] = json::Object{{"username", caller.user}, {"groups", strings(caller.groups)}};
+    status["userInfo"] = json::Object{{"username", asking.caller.user}, {"groups", strings(asking.caller.groups)}};
   } else if (review.kind == "SelfSubjectRulesReview") {
-    status = rules_of(caller, registry, text_of(body, {"spec", "namespace"}));
+    status = rules_of(asking);
   } else {
     const json::Value* resource = json::find(body, {"spec", "resourceAttributes"});
     const json::Value* path = json::find(body, {"spec", "nonResourceAttributes"});
@@ -139,8 +117,9 @@ Result<json::Value> answer_review(const ReviewKind& review, json::Value body, co
       // Without a kind, as kube-apiserver has it.
       return invalid_object({std::string(review.group), "", "", ""}, {problem}, details);
     }
-    status["allowed"] = about_resource ? may_access(caller, *resource)
-                                       : may_read_path(caller, text_of(*path, {"path"}), text_of(*path, {"verb"}));
+    status["allowed"] = about_resource
+                            ? may_access(asking, *resource)
+                            : may_read_path(asking.caller, text_of(*path, {"path"}), text_of(*path, {"verb"}));
   }
   json::Object answer{
       {"kind", review.kind}, {"apiVersion", api_version}, {"metadata", json::Object{{"creationTimestamp", nullptr}}}};

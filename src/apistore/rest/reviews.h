@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "apistore/rules/authorization.h"
-#include "apistore/schema/registry.h"
 #include "base/result.h"
 #include "codec/json.h"
 #include "kube/api_error.h"
@@ -32,8 +31,14 @@ std::span<const ReviewKind> review_kinds();
 /// The one at /apis/GROUP/VERSION/PLURAL, or nullptr.
 const ReviewKind* find_review(const std::vector<std::string>& segments);
 
+/// Who asks, and which MachineConfigs the Node of an agent names (Evidence::named_configs).
+struct Asking {
+  const Caller& caller;
+  std::vector<std::string> named_configs{};
+};
+
 /// The review with its status. `details` gets what a Status says about a question that makes no sense.
-Result<json::Value> answer_review(const ReviewKind& review, json::Value body, const Registry& registry,
-                                  const Caller& caller, kube::StatusDetails& details);
+Result<json::Value> answer_review(const ReviewKind& review, json::Value body, const Asking& asking,
+                                  kube::StatusDetails& details);
 
 }  // namespace strake::apistore::rest

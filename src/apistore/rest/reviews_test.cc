@@ -18,7 +18,7 @@ Result<json::Value> ask(const char* plural, const Caller& caller, const std::str
       plural == std::string_view("selfsubjectreviews") ? "authentication.k8s.io" : "authorization.k8s.io";
   const ReviewKind* review = find_review({"apis", group, "v1", plural});
   kube::StatusDetails details;
-  return answer_review(*review, testkit::parse(body), *testkit::shared_registry(), caller, details);
+  return answer_review(*review, testkit::parse(body), {caller, {"rendered-a", "rendered-b"}}, details);
 }
 
 bool may(const Caller& caller, const std::string& attributes) {
@@ -41,8 +41,10 @@ TEST(Reviews, MayI) {
   const std::string get_secrets = R"({"verb":"get","resource":"secrets","namespace":"default"})";
   const std::string everything = R"({"verb":"*","resource":"*","group":"*"})";
   const std::string get_everything = R"({"verb":"get","resource":"*","group":"*"})";
-  const std::string patch_own = R"({"verb":"patch","resource":"nodes","name":"n1"})";
-  const std::string patch_other = R"({"verb":"patch","resource":"nodes","name":"n2"})";
+  const std::string patch_own = R"({"verb":"patch","resource":"nodes","subresource":"status","name":"n1"})";
+  const std::string patch_other = R"({"verb":"patch","resource":"nodes","subresource":"status","name":"n2"})";
+  const std::string config =
+      R"({"verb":"get","group":"machineconfiguration.openshift.io","resource":"machineconfigs",)";
   for (const std::string* question : {&get_nodes, &get_secrets, &everything, &get_everything, &patch_other}) {
     EXPECT_TRUE(may(kAdmin, *question)) << *question;
     EXPECT_FALSE(may(kStranger, *question)) << *question;
@@ -53,6 +55,9 @@ TEST(Reviews, MayI) {
   EXPECT_FALSE(may(kViewer, patch_own));
   EXPECT_TRUE(may(kAgent, patch_own));
   EXPECT_FALSE(may(kAgent, patch_other));
+  EXPECT_TRUE(may(kAgent, config + R"("name":"rendered-a"})"));
+  EXPECT_FALSE(may(kAgent, config + R"("name":"rendered-c"})"));
+  EXPECT_FALSE(may(kViewer, config + R"("name":"rendered-a"})"));
 }
 
 TEST(Reviews, MayIReadAPath) {
@@ -85,9 +90,11 @@ TEST(Reviews, WhatMayI) {
   const auto viewer = rules(kViewer, "default");
   EXPECT_TRUE(viewer.contains(R"(["nodes"]["get","list","watch"])"));
   for (const std::string& line : viewer) EXPECT_EQ(line.find("secrets"), std::string::npos) << line;
-  const auto agent = rules(kAgent, "kube-node-lease");
-  EXPECT_TRUE(agent.contains(R"(["nodes"]["get","list","patch","update","watch"]["n1"])")) << agent.size();
-  EXPECT_TRUE(agent.contains(R"(["leases"]["create","get","list","patch","update","watch"]["n1"])"));
+  const auto agent = rules(kAgent, "default");
+  EXPECT_TRUE(agent.contains(R"(["nodes"]["get","list","watch"]["n1"])")) << agent.size();
+  EXPECT_TRUE(agent.contains(R"(["nodes/status"]["patch"]["n1"])"));
+  EXPECT_TRUE(agent.contains(R"(["machineconfigs"]["get"]["rendered-a","rendered-b"])"));
+  EXPECT_EQ(agent.size(), 3u + 1u + 3u) << "and MachineConfiguration/cluster, and the reviews";
   EXPECT_EQ(rules(kStranger, "default").size(), 3u) << "asking is all a stranger may";
 }
 

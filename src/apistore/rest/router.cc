@@ -146,8 +146,9 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
     const auto answered = [&]() -> Result<net::Response> {
       STRAKE_CHECK_OK(accepts_json(request.headers));
       STRAKE_TRY(json::Value body, read_body(request.headers, request.body));
-      STRAKE_TRY(const json::Value answer,
-                 answer_review(*review, std::move(body), service_.registry(), identity->caller, about));
+      STRAKE_TRY(
+          const json::Value answer,
+          answer_review(*review, std::move(body), {identity->caller, service_.named_configs(identity->caller)}, about));
       return json_response(201, json::write(answer) + "\n");
     }();
     return answered.ok() ? *answered : error_response(answered.error(), about);

@@ -1,9 +1,11 @@
 #include "apistore/service/service.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "api/kinds.h"
+#include "api/node.h"
 #include "apistore/service/continue_token.h"
 #include "apistore/service/object_text.h"
 #include "apistore/service/selection.h"
@@ -103,8 +105,36 @@ Status Service::allow(const Request& request, std::string_view verb, const Targe
                       const std::string& name, const std::string& subresource, const json::Value* before,
                       const json::Value* after) const {
   if (request.caller.is_admin()) return {};
-  return authorize(request.caller, {std::string(verb), target.kind->group, target.kind->plural, subresource, ns, name},
-                   before, after);
+  const Access access{std::string(verb), target.kind->group, target.kind->plural, subresource, ns, name};
+  return authorize(request.caller, access, evidence_for(request.caller, access, before, after));
+}
+
+Evidence Service::evidence_for(const Caller& caller, const Access& access, const json::Value* before,
+                               const json::Value* after) const {
+  Evidence evidence{before, after};
+  if (needs_named_configs(caller, access)) evidence.named_configs = named_configs(caller);
+  return evidence;
+}
+
+Status Service::may(const Caller& caller, const Access& access) const {
+  return authorize(caller, access, evidence_for(caller, access, nullptr, nullptr));
+}
+
+std::vector<std::string> Service::named_configs(const Caller& caller) const {
+  const std::string node = caller.agent_node();
+  if (node.empty()) return {};
+  // Whatever cannot be read names nothing.
+  const StoreKey key{kube::core::kNode.qualified_name(), "", node};
+  const auto row = store_->get(key);
+  if (!row.ok() || !*row) return {};
+  auto object = parse_stored((*row)->text, key);
+  if (!object.ok()) return {};
+  const api::NodeView view = api::node_view(kube::Object(*std::move(object)));
+  std::vector<std::string> names;
+  for (const std::string& name : {view.current_config, view.desired_config}) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 Result<Row> Service::existing(Request& request, const Target& target, const StoreKey& key) {
@@ -113,9 +143,10 @@ Result<Row> Service::existing(Request& request, const Target& target, const Stor
   return *std::move(row);
 }
 
-Result<std::string> Service::get_text(Request& request, const kube::Resource& resource, const kube::ObjectKey& key) {
+Result<std::string> Service::get_text(Request& request, const kube::Resource& resource, const kube::ObjectKey& key,
+                                      const std::string& subresource) {
   STRAKE_TRY(const Target at, target(resource));
-  STRAKE_CHECK_OK(allow(request, "get", at, key.ns, key.name, ""));
+  STRAKE_CHECK_OK(allow(request, "get", at, key.ns, key.name, subresource));
   STRAKE_TRY(Row row, existing(request, at, {at.kind->qualified_name(), key.ns, key.name}));
   return in_api_version(std::move(row.text), at.kind->api_version(*at.version));
 }

@@ -89,7 +89,9 @@ class Service {
 
   Result<ObjectAnswer> get(Request& request, const kube::Resource& resource, const kube::ObjectKey& key);
   /// As get, text only: nothing is parsed.
-  Result<std::string> get_text(Request& request, const kube::Resource& resource, const kube::ObjectKey& key);
+  /// `subresource` only decides whether the caller may: "status" shows the whole object, too.
+  Result<std::string> get_text(Request& request, const kube::Resource& resource, const kube::ObjectKey& key,
+                               const std::string& subresource = "");
   Result<ListAnswer> list(Request& request, const kube::Resource& resource, const std::string& ns,
                           const kube::ListOptions& options);
   Result<std::unique_ptr<Watch>> watch(Request& request, const kube::Resource& resource, const std::string& ns,
@@ -109,6 +111,11 @@ class Service {
                                        const kube::ListOptions& which, const kube::DeleteOptions& options);
   /// kExhausted with reason TooManyRequests while a PodDisruptionBudget forbids it.
   Status evict(Request& request, const kube::ObjectKey& pod, const kube::DeleteOptions& options);
+
+  /// Whether a caller may, without doing it.
+  Status may(const Caller& caller, const Access& access) const;
+  /// The MachineConfigs that the Node of an agent names as current or desired; none for other callers.
+  std::vector<std::string> named_configs(const Caller& caller) const;
 
   /// Of a task that works for the service: told to the hook of the options. Damage of the store is noted as such.
   void report(const std::string& part, const Error& error);
@@ -142,6 +149,8 @@ class Service {
   Status allow(const Request& request, std::string_view verb, const Target& target, const std::string& ns,
                const std::string& name, const std::string& subresource, const json::Value* before = nullptr,
                const json::Value* after = nullptr) const;
+  Evidence evidence_for(const Caller& caller, const Access& access, const json::Value* before,
+                        const json::Value* after) const;
   Result<Row> existing(Request& request, const Target& target, const StoreKey& key);
   WriteRequest write_request(Request& request, const Target& target, const kube::WriteOptions& options);
   Status check_size(Request& request, const Target& target, const Mutation& mutation, const std::string& name) const;

@@ -436,17 +436,55 @@ TEST_F(ServiceTest, ListsWithoutSelectorsTellWhatRemains) {
 
 TEST_F(ServiceTest, CallersAreHeldToTheirRole) {
   must_create(kNode, object(kNode, "", "a"));
-  Request agent{{"strake:agent:a", {"strake:agents"}}, {}, {}};
+  Request agent{Caller::agent("a"), {}, {}};
+  kube::WriteOptions status;
+  status.subresource = "status";
   const auto report = [&](std::string_view change) {
-    return service_->patch(agent, kNode, {"", "a"}, kube::PatchType::kMerge, parse(change), {}).ok();
+    return service_->patch(agent, kNode, {"", "a"}, kube::PatchType::kMerge, parse(change), status).ok();
   };
   EXPECT_TRUE(report(R"({"metadata":{"annotations":{"machineconfiguration.openshift.io/state":"Working"}}})"));
   EXPECT_FALSE(report(R"({"metadata":{"annotations":{"other":"x"}}})"));
-  EXPECT_FALSE(report(R"({"spec":{"unschedulable":true}})"));
+  EXPECT_EQ(service_->patch(agent, kNode, {"", "a"}, kube::PatchType::kMerge, parse("{}"), {}).error().code(),
+            Code::kDenied);
   kube::ListOptions own;
   own.field_selector = "metadata.name=a";
   EXPECT_TRUE(service_->list(agent, kNode, "", own).ok());
   EXPECT_EQ(service_->list(agent, kNode, "", {}).error().code(), Code::kDenied);
+}
+
+TEST_F(ServiceTest, AnAgentReadsTheConfigsItsNodeNames) {
+  const kube::Resource& config = api::kMachineConfig;
+  for (const char* name : {"c1", "c2", "c3"}) must_create(config, object(config, "", name));
+  must_create(kNode, object(kNode, "", "a"));
+  Request agent{Caller::agent("a"), {}, {}};
+  const auto readable = [&] {
+    std::string names;
+    for (const char* name : {"c1", "c2", "c3"}) {
+      const auto got = service_->get(agent, config, {"", name});
+      EXPECT_TRUE(got.ok() || got.error().code() == Code::kDenied);
+      if (got.ok()) names += name;
+    }
+    return names;
+  };
+  const auto annotate = [&](Request& by, std::string_view key, std::string_view value) {
+    kube::WriteOptions status;
+    status.subresource = "status";
+    const std::string change =
+        fmt::format(R"({{"metadata":{{"annotations":{{"machineconfiguration.openshift.io/{}":"{}"}}}}}})", key, value);
+    return service_->patch(by, kNode, {"", "a"}, kube::PatchType::kMerge, parse(change), status).ok();
+  };
+  EXPECT_EQ(readable(), "");
+  EXPECT_FALSE(annotate(agent, "currentConfig", "c3"));
+  EXPECT_FALSE(annotate(agent, "desiredConfig", "c3"));
+  ASSERT_TRUE(annotate(request_, "desiredConfig", "c1"));
+  EXPECT_EQ(readable(), "c1");
+  EXPECT_TRUE(annotate(agent, "currentConfig", "c1"));
+  ASSERT_TRUE(annotate(request_, "desiredConfig", "c2"));
+  EXPECT_EQ(readable(), "c1c2");
+  EXPECT_FALSE(annotate(agent, "currentConfig", "c3"));
+  EXPECT_TRUE(annotate(agent, "currentConfig", "c2"));
+  EXPECT_EQ(readable(), "c2");
+  EXPECT_EQ(service_->list(agent, config, "", {}).error().code(), Code::kDenied);
 }
 
 TEST(ContinueTokens, RoundTrip) {
