@@ -242,9 +242,13 @@ Result<Outcome> Agent::finish(const Observation& observed, std::stop_token stop)
   journal.phase = Phase::kReporting;
   STRAKE_CHECK_OK(disk_.write_journal(journal));
   STRAKE_CHECK_OK(disk_.write_current_config(journal.config));
-  doing_ = Doing::kReporting;
-  STRAKE_CHECK_OK(report_done(target, machineconfig::to_string(journal.disruption), stop));
-  doing_ = Doing::kApplying;
+  // An agent may only report what its Node asks for. When that has changed meanwhile, the next round goes on to it and
+  // reports then.
+  if (target == observed.node.desired_config) {
+    doing_ = Doing::kReporting;
+    STRAKE_CHECK_OK(report_done(target, machineconfig::to_string(journal.disruption), stop));
+    doing_ = Doing::kApplying;
+  }
   STRAKE_CHECK_OK(disk_.clear_journal());
   return Outcome::kProgressed;
 }
@@ -279,7 +283,7 @@ runtime::Duration Agent::failed(const Error& failure, std::stop_token stop) {
   ++failures_;
   if (stop.stop_requested()) return pause;
   const Doing failed_at = doing_;
-  if (!is_api_trouble(failed_at, failure.code())) report_failure(failure, stop);
+  if (!is_api_trouble(failed_at, failure.code(), failures_)) report_failure(failure, stop);
   if (options_.hooks.on_failure) options_.hooks.on_failure({failed_at, failure, failures_, pause});
   return pause;
 }

@@ -2,6 +2,12 @@
 
 namespace strake::agent {
 
+namespace {
+
+constexpr unsigned kTriesForRights = 5;  // half a minute
+
+}  // namespace
+
 std::string_view to_string(Doing doing) {
   switch (doing) {
     case Doing::kReadingNode: return "reading-node";
@@ -15,7 +21,7 @@ std::string_view to_string(Doing doing) {
   return "unknown";
 }
 
-bool is_api_trouble(Doing doing, Code code) {
+bool is_api_trouble(Doing doing, Code code, unsigned in_a_row) {
   switch (doing) {
     case Doing::kReadingNode:
     case Doing::kReporting: return true;  // without the Node there is no place to complain
@@ -33,10 +39,10 @@ bool is_api_trouble(Doing doing, Code code) {
     case Code::kCancelled:
     case Code::kExhausted:
     case Code::kUnauthenticated: return true;
+    case Code::kDenied: return in_a_row <= kTriesForRights;
     case Code::kNotFound:
     case Code::kInvalidArgument:
     case Code::kExists:
-    case Code::kDenied:
     case Code::kCorrupt:
     case Code::kUnsupported:
     case Code::kIo:

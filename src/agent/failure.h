@@ -31,7 +31,8 @@ struct Failure {
 };
 
 /// The other side's trouble, not this node's: tried again without telling the world that the node is degraded.
-bool is_api_trouble(Doing doing, Code code);
+/// A right to read a config that has not reached every server yet is theirs too, for some tries.
+bool is_api_trouble(Doing doing, Code code, unsigned in_a_row);
 
 struct AgentHooks {
   std::function<void(const Failure&)> on_failure;

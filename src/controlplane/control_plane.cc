@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "api/kinds.h"
 #include "apistore/in_process_api.h"
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
@@ -125,9 +124,8 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   machine_options.report_unchanged = kReportUnchanged;
   signals.listen_to(machine_options);
   HostedMachine hosted;
-  hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::system("kubelet"));
-  hosted.agent_api = std::make_unique<apistore::InProcessApi>(
-      *service, apistore::Caller{std::string(api::kAgentUserPrefix) + name, {std::string(api::kAgentGroup)}});
+  hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::kubelet(name));
+  hosted.agent_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::agent(name));
   hosted.tree = std::make_unique<DirectoryTree>(root, false);
   hosted.machine =
       std::make_unique<SandboxMachine>(runtime, *hosted.kubelet_api, *hosted.agent_api, *hosted.tree, machine_options);

@@ -32,10 +32,17 @@ Status NodeShim::ensure_node(std::stop_token stop) {
   if (!options_.identity.zone.empty()) node.set_label(api::label::kZone, options_.identity.zone);
   const auto created = api_.create(kube::core::kNode, node, {}, runtime_.call_within(kShimCallTimeout, stop));
   if (created.ok() || created.error().code() == Code::kExists) return {};
+  if (created.error().code() == Code::kDenied) {
+    return Error(created.error())
+        .context(fmt::format("node {} does not exist, and an agent may not make it; let its kubelet register it, or an "
+                             "administrator create it",
+                             options_.identity.name));
+  }
   return Error(created.error()).context(fmt::format("creating node {}", options_.identity.name));
 }
 
 Status NodeShim::write_ready(bool ready, const std::string& reason, const std::string& message, std::stop_token stop) {
+  if (kubelet_reports_) return {};
   const std::string now = format_rfc3339(runtime_.wall_now());
   if (ready_since_.empty() || ready != ready_) {
     ready_ = ready;
@@ -56,6 +63,11 @@ Status NodeShim::write_ready(bool ready, const std::string& reason, const std::s
   if (patched.ok()) {
     said_ = message;
     said_at_ = runtime_.now();
+    return {};
+  }
+  // Where only a kubelet may write this, there is one.
+  if (patched.error().code() == Code::kDenied) {
+    kubelet_reports_ = true;
     return {};
   }
   return Error(patched.error()).context(fmt::format("reporting node {}", options_.identity.name));

@@ -1,5 +1,5 @@
 // Stands in for a kubelet on sandboxed nodes: makes the Node, keeps it Ready while the machine is well, says when it is
-// not.
+// not. With an agent's rights it makes no Node, and where a kubelet reports for the node it is silent.
 #pragma once
 
 #include <chrono>
@@ -59,6 +59,7 @@ class NodeShim {
   std::string boot_id_;
   std::string os_image_;
   bool ready_ = false;
+  bool kubelet_reports_ = false;  ///< the server takes reports of this node from its kubelet only
   std::string ready_since_;
   std::string said_;  ///< the message of the last report that reached the server
   std::optional<runtime::TimePoint> said_at_;
