@@ -29,9 +29,26 @@ Status ensure_namespace(runtime::Runtime& runtime, kube::KubeApi& api, std::stop
   return {};
 }
 
+/// How far to go, and whether the server wants to be told what agents may do.
+struct ActingModes {
+  ClusterModes modes;
+  bool keep_agent_rights = false;
+};
+
+Result<ActingModes> acting_modes(runtime::Runtime& runtime, kube::KubeApi& api, ClusterModesWatch& watch,
+                                 std::stop_token stop) {
+  ActingModes acting;
+  STRAKE_TRY(acting.modes, watch.current(runtime.call_within(kModesKnownWithin, stop)));
+  if (acting.modes.rollout == api::Mode::kOwn) {
+    STRAKE_TRY(acting.keep_agent_rights, rollout::serves_roles(api, runtime.call_within(1min, stop)));
+  }
+  return acting;
+}
+
 /// Runs until the modes change or the token asks.
 void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
-                  const ClusterModes& modes, ClusterModesWatch& watch, std::stop_token stop) {
+                  const ActingModes& acting, ClusterModesWatch& watch, std::stop_token stop) {
+  const ClusterModes& modes = acting.modes;
   machineconfig::RenderOptions render_options;
   render_options.version = options.version;
   render_options.mode = modes.render;
@@ -41,16 +58,19 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   machineconfig::RenderController render(runtime, api, std::move(render_options));
   std::optional<rollout::RolloutController> rollout;
   render.start();
-  if (modes.rollout == api::Mode::kOwn)
-    rollout.emplace(runtime, api, rollout::RolloutOptions{options.hooks, options.on_pool}).start();
-  watch.wait_while(modes, stop);
+  if (modes.rollout == api::Mode::kOwn) {
+    rollout::RolloutOptions rollout_options{options.hooks, options.on_pool};
+    rollout_options.keep_agent_rights = acting.keep_agent_rights;
+    rollout.emplace(runtime, api, std::move(rollout_options)).start();
+  }
+  watch.wait_while(acting.modes, stop);
   if (rollout) rollout->stop();
   render.stop();
 }
 
 /// Of several processes one acts: the holder of the lease.
 Status run_when_leading(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
-                        const ClusterModes& modes, ClusterModesWatch& watch, std::stop_token stop) {
+                        const ActingModes& acting, ClusterModesWatch& watch, std::stop_token stop) {
   STRAKE_CHECK_OK(ensure_namespace(runtime, api, stop));
   kube::LeaderElectionOptions election;
   election.lease = {std::string(api::kStrakeNamespace), "strake-controller"};
@@ -60,7 +80,7 @@ Status run_when_leading(runtime::Runtime& runtime, kube::KubeApi& api, const Con
   election.renew_deadline = options.lease_duration * 2 / 3;
   election.retry_period = options.lease_duration * 2 / 15;
   kube::LeaderCallbacks callbacks;
-  callbacks.on_started = [&](std::stop_token leading) { run_in_modes(runtime, api, options, modes, watch, leading); };
+  callbacks.on_started = [&](std::stop_token leading) { run_in_modes(runtime, api, options, acting, watch, leading); };
   callbacks.on_stopped = options.on_stopped_leading;
   callbacks.on_overdue = options.on_overdue;
   callbacks.on_new_leader = options.on_leader;
@@ -76,17 +96,17 @@ void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const Contro
   ClusterModesWatch watch(runtime, api, options.hooks);
   watch.start();
   for (unsigned failures = 0; !stop.stop_requested();) {
-    const Result<ClusterModes> modes = watch.current(runtime.call_within(kModesKnownWithin, stop));
+    const Result<ActingModes> acting = acting_modes(runtime, api, watch, stop);
     Status ran;
-    if (!modes.ok()) {
-      ran = modes.error();
+    if (!acting.ok()) {
+      ran = acting.error();
     } else {
-      if (options.on_modes) options.on_modes(*modes);
-      if (modes->acts()) {
-        ran = run_when_leading(runtime, api, options, *modes, watch, stop);
+      if (options.on_modes) options.on_modes(acting->modes);
+      if (acting->modes.acts()) {
+        ran = run_when_leading(runtime, api, options, *acting, watch, stop);
       } else {
         // Whoever only looks needs no lease, and taking one would be a write.
-        run_in_modes(runtime, api, options, *modes, watch, stop);
+        run_in_modes(runtime, api, options, *acting, watch, stop);
       }
     }
     if (ran.ok()) {

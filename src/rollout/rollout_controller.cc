@@ -72,6 +72,14 @@ bool is_refusal(Code code) {
   return code == Code::kDenied || code == Code::kInvalidArgument || code == Code::kUnsupported;
 }
 
+/// Keys of the queue that are about the rights of a node's agent; pools have no namespace.
+constexpr std::string_view kRightsKeys = "agent-rights";
+
+std::vector<kube::ObjectKey> rights_keys(const std::string& node) {
+  if (node.empty()) return {};
+  return {{std::string(kRightsKeys), node}};
+}
+
 bool same_view(const kube::Object& before, const kube::Object& now) {
   return api::node_view(before) == api::node_view(now);
 }
@@ -107,10 +115,22 @@ RolloutController::RolloutController(runtime::Runtime& runtime, kube::KubeApi& a
   controller_.watch(nodes_, every_pool, kube::spec_changed, same_view);
   controller_.watch(configs_, if_rendered);
   controller_.watch(machine_configurations_, every_pool);
+  if (options_.keep_agent_rights) watch_agent_rights();
+}
+
+void RolloutController::watch_agent_rights() {
+  rights_.emplace(runtime_, api_, options_.hooks);
+  const auto any_change = [](const kube::Object&, const kube::Object&) { return true; };
+  controller_.watch(nodes_, [](const kube::Object& node) { return rights_keys(node.name()); }, any_change, same_view);
+  const auto of_node = [](const kube::Object& object) { return rights_keys(AgentRights::node_of(object)); };
+  controller_.watch(rights_->roles(), of_node, any_change);
+  controller_.watch(rights_->bindings(), of_node, any_change);
 }
 
 std::vector<kube::Informer*> RolloutController::informers() {
-  return {&pools_, &nodes_, &configs_, &machine_configurations_};
+  std::vector<kube::Informer*> all = {&pools_, &nodes_, &configs_, &machine_configurations_};
+  if (rights_) all.insert(all.end(), {&rights_->roles(), &rights_->bindings()});
+  return all;
 }
 
 void RolloutController::start() {
@@ -131,7 +151,17 @@ std::vector<kube::ObjectKey> RolloutController::all_pool_keys() const {
   return keys;
 }
 
+Result<kube::Reconciled> RolloutController::reconcile_rights(const std::string& node, const kube::Call& call) {
+  if (const kube::ObjectPtr known = nodes_.get({"", node})) {
+    STRAKE_CHECK_OK(rights_->keep(api::node_view(*known), call));
+  } else {
+    rights_->forget(node);
+  }
+  return kube::Reconciled{};
+}
+
 Result<kube::Reconciled> RolloutController::reconcile(const kube::ObjectKey& pool_key, const kube::Call& call) {
+  if (pool_key.ns == kRightsKeys) return reconcile_rights(pool_key.name, call);
   const kube::ObjectPtr pool = pools_.get(pool_key);
   if (!pool) {
     forget_pool(pool_key.name);
@@ -211,6 +241,7 @@ Status RolloutController::target_nodes(const kube::Object& pool, PoolPlan& plan,
 }
 
 Status RolloutController::target_node(const NodePlan& node, const std::string& config, const kube::Call& call) {
+  if (rights_) STRAKE_CHECK_OK(rights_->allow(*node.node, config, call));
   const json::Value patch = options_.policy.target_patch(config, node.consequence->disruption);
   const auto patched = api_.patch(kube::core::kNode, node.node->key(), kube::PatchType::kMerge, patch, {}, call);
   if (patched.ok()) {

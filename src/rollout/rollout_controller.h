@@ -4,11 +4,14 @@
 // A thin executor around plan_pool. Everything it decides on comes from its informers' caches, with its own writes that
 // the caches do not show yet laid over them (node_ledger.h). A change of a node that no plan reads, such as a
 // heartbeat, wakes nobody.
+//
+// The rights of the nodes' agents are kept by the same worker: what it grants and what it asks of a node come in order.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/kube_api.h"
+#include "rollout/agent_rights.h"
 #include "rollout/node_ledger.h"
 #include "rollout/plan.h"
 
@@ -45,6 +49,8 @@ struct RolloutOptions {
   /// Told when a pool's report differs from the last. Called by the worker; must not wait.
   std::function<void(const PoolReport&)> on_pool{};
   RolloutPolicy policy{};
+  /// Each node's agent gets the rights it needs (agent_rights.h). Only for servers that have roles as objects.
+  bool keep_agent_rights = false;
 };
 
 class RolloutController {
@@ -66,6 +72,8 @@ class RolloutController {
   };
 
   Result<kube::Reconciled> reconcile(const kube::ObjectKey& pool_key, const kube::Call& call);
+  void watch_agent_rights();
+  Result<kube::Reconciled> reconcile_rights(const std::string& node, const kube::Call& call);
   Result<PoolPlan> plan(const kube::Object& pool, PoolMemory& memory, const kube::Call& call);
   Status load_configs(const std::set<std::string>& names, ConfigBook& book, const kube::Call& call);
   Status target_nodes(const kube::Object& pool, PoolPlan& plan, const kube::Call& call);
@@ -87,6 +95,7 @@ class RolloutController {
   NodeLedger ledger_;  ///< this and the next two are the worker's own
   MemberBook members_;
   std::map<std::string, PoolMemory> memory_;  ///< by pool
+  std::optional<AgentRights> rights_;
   kube::Controller controller_;
 };
 

@@ -74,6 +74,9 @@ class EmbeddedServer final : public Server {
   }
   std::shared_ptr<kube::HttpsTransport> wire() override { return clients_.wire; }
   Status compact() override { return service_->store().compact(); }
+  Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) override {
+    return server_->issue_client(user, groups, 1h);
+  }
 
  private:
   EmbeddedServer() = default;
@@ -101,6 +104,11 @@ class KubernetesServer final : public Server {
   kube::KubeApi& api() override { return *clients_.api; }
   std::shared_ptr<kube::HttpsTransport> wire() override { return clients_.wire; }
   Status compact() override { return cluster_->compact_etcd(); }
+  Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) override {
+    STRAKE_TRY(const std::filesystem::path kubeconfig, cluster_->client_kubeconfig(user, groups));
+    STRAKE_TRY(const kube::Kubeconfig config, kube::load_kubeconfig(kube::kubeconfig_locations(kubeconfig)));
+    return kube::resolve_access(config);
+  }
 
  private:
   KubernetesServer() = default;

@@ -33,6 +33,8 @@ class Server {
   virtual kube::KubeApi& api() = 0;
   /// The same server below KubeApi, for what only HTTP shows; null in process.
   virtual std::shared_ptr<kube::HttpsTransport> wire() = 0;
+  /// As somebody with a certificate of his own; not in process.
+  virtual Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) = 0;
   /// Forgets the past, as compaction does sooner or later.
   virtual Status compact() = 0;
 };

@@ -1,7 +1,8 @@
 // From a release to the nodes on a real kube-apiserver: the same controllers, agents and sample job as on the embedded
-// store.
+// store. The controllers have the rights of their service account, each agent those of its own node.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "controlplane/sample_job.h"
@@ -46,8 +47,14 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
 
   runtime::ThreadRuntime runtime;
   const auto admin = api_for(runtime, cluster.kubeconfig());
-  machineconfig::RenderController render(runtime, *admin, {.version = "test"});
-  rollout::RolloutController rollout(runtime, *admin);
+  const auto controller = cluster.client_kubeconfig("system:serviceaccount:strake-system:strake-controller",
+                                                    {"system:serviceaccounts", "system:serviceaccounts:strake-system"});
+  ASSERT_TRUE(controller.ok()) << controller.error().to_string();
+  const auto controller_api = api_for(runtime, *controller);
+  machineconfig::RenderController render(runtime, *controller_api, {.version = "test"});
+  rollout::RolloutOptions rollout_options;
+  rollout_options.keep_agent_rights = true;
+  rollout::RolloutController rollout(runtime, *controller_api, rollout_options);
   render.start();
   rollout.start();
 
@@ -58,6 +65,7 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
     std::unique_ptr<controlplane::SandboxMachine> machine;
     runtime::Task task;
   };
+  std::atomic<int> refused = 0;
   std::vector<Hosted> machines;
   for (std::size_t i = 0; i < kNodes; ++i) {
     Hosted hosted;
@@ -65,6 +73,10 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
     options.identity.role = i % 3 == 0 ? "master" : "worker";
     options.identity.name = fmt::format("{}-{}", options.identity.role, i);
     options.boot_time = 200ms;
+    options.agent.hooks.on_failure = [&refused](const agent::Failure& failure) {
+      const bool before_its_rights = failure.doing == agent::Doing::kReadingNode;
+      if (failure.error.code() == Code::kDenied && !before_its_rights) ++refused;
+    };
     const auto kubeconfig = cluster.client_kubeconfig("strake:agent:" + options.identity.name, {"strake:agents"});
     ASSERT_TRUE(kubeconfig.ok()) << kubeconfig.error().to_string();
     hosted.folder = std::make_unique<TempDir>();
@@ -88,6 +100,7 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   job.render_plan = [](const rollout::ClusterPlan& plan) { return fmt::format("{} pools", plan.pools.size()); };
   const Status finished = controlplane::run_sample_job(runtime, *admin, job, {});
   EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.error().to_string()) << "\n" << log;
+  EXPECT_EQ(refused, 0) << "the rights to a config come before the wish to run it";
   for (Hosted& hosted : machines) hosted.task.request_stop();
   machines.clear();
   rollout.stop();
