@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/machine_config.h"
+#include "machineconfig/agent_files.h"
 #include "machineconfig/merge/managed_tree.h"
 #include "machineconfig/render/rendered_name.h"
 
@@ -76,6 +77,15 @@ Status check_genuine(const kube::Object& desired, const json::Value& spec) {
       desired.name());
 }
 
+/// Whoever rendered it should have refused it (machineconfig/agent_files.h); here it would be this program's end.
+Status check_own_files(const kube::Object& desired, const json::Value& spec) {
+  const json::Value* config = json::find(spec, {"config"});
+  if (config == nullptr) return {};
+  const auto claims = machineconfig::agent_files_named(*config);
+  if (claims.empty()) return {};
+  return error(Code::kInvalidArgument, "MachineConfig {}: spec.config: {}", desired.name(), claims.front().to_string());
+}
+
 }  // namespace
 
 bool should_be_in_place(const Journal& journal, const osbackend::OsStatus& os) {
@@ -111,6 +121,7 @@ Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbacken
 Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired) {
   const json::Value* spec = api::spec_of(desired);
   if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
+  STRAKE_CHECK_OK(check_own_files(desired, *spec));
   FileStates want;
   STRAKE_TRY_CONTEXT(const auto entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
   for (const auto& [path, entry] : entries) want.emplace(path, file_state(entry));
@@ -118,7 +129,9 @@ Result<FileStates> wanted_files(const Observation& observed, const kube::Object&
   if (old_spec != nullptr) {
     STRAKE_TRY_CONTEXT(const auto old_entries, machineconfig::managed_tree(*old_spec), "the applied config {}",
                        observed.current->name());
-    for (const auto& [path, entry] : old_entries) want.emplace(path, std::nullopt);
+    for (const auto& [path, entry] : old_entries) {
+      if (!machineconfig::is_agent_path(path)) want.emplace(path, std::nullopt);
+    }
   }
   if (observed.journal) want.insert(observed.journal->before.begin(), observed.journal->before.end());
   return want;

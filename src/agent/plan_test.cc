@@ -382,4 +382,20 @@ TEST(AgentJournal, ADamagedJournalIsAnErrorNotAFreshStart) {
   EXPECT_FALSE(AgentDisk(tree).journal().ok());
 }
 
+TEST(AgentOwnFiles, AreNeitherWrittenNorTakenAway) {
+  const auto refused = wanted_files({}, rendered('a', {"/etc/x", "/var//lib/strake/agent-journal.json"}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().to_string().find("storage.files[1].path: /var//lib/strake/agent-journal.json belongs"),
+            std::string::npos)
+      << refused.error().to_string();
+  EXPECT_NE(refused.error().to_string().find("MachineConfig rendered-worker-"), std::string::npos);
+  // A config that was applied before this was refused.
+  Observation observed;
+  observed.current = rendered('a', {"/etc/old", "/var/lib/strake/agent-journal.json"});
+  const auto want = wanted_files(observed, rendered('a', {"/etc/x"}));
+  ASSERT_TRUE(want.ok());
+  EXPECT_TRUE(want->contains("/etc/old"));
+  EXPECT_FALSE(want->contains("/var/lib/strake/agent-journal.json"));
+}
+
 }  // namespace strake::agent::plan_test

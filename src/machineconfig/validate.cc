@@ -6,6 +6,7 @@
 #include "api/machine_config.h"
 #include "api/node_annotations.h"
 #include "ignition/config.h"
+#include "machineconfig/agent_files.h"
 
 namespace strake::machineconfig {
 
@@ -120,6 +121,7 @@ class FragmentReader {
     auto parsed = ignition::parse(*raw);
     if (!parsed.ok()) return problem("spec.config", parsed.error().to_string());
     check_modes(*parsed);
+    for (const AgentFileClaim& claim : agent_files_named(*parsed)) problem("spec.config", claim.to_string());
     fragment.ignition = *std::move(parsed);
   }
 

@@ -1,8 +1,8 @@
 // One MachineConfig read for a merge: its fields typed, its Ignition part checked and normalised, in one pass.
 //
-// What is refused here is what the Machine Config Operator refuses before a merge, and contents no node could decode:
-// a refused MachineConfig keeps its pool at the old config, so nothing is refused that merely looks odd.
-// `find_problems` says everything there is to say, for a linter.
+// What is refused here is what the Machine Config Operator refuses before a merge, contents no node could decode, and
+// the files of the agent itself (agent_files.h): a refused MachineConfig keeps its pool at the old config, so nothing
+// is refused that merely looks odd. `find_problems` says everything there is to say, for a linter.
 #pragma once
 
 #include <optional>

@@ -111,7 +111,8 @@ std::filesystem::path UpStage::write_kubeconfig(const std::string& name, const k
   return path;
 }
 
-std::filesystem::path UpStage::kubeconfig_for(const std::string& user, std::chrono::hours not_after) {
+std::filesystem::path UpStage::kubeconfig_for(const std::string& user, std::chrono::hours not_after,
+                                              const std::vector<std::string>& groups) {
   const auto ca = net::Certificate::from_pem(must_read(state() / "pki" / "ca.crt"));
   const auto ca_key = net::PrivateKey::from_pem(must_read(state() / "pki" / "ca.key"));
   const auto key = net::PrivateKey::generate();
@@ -119,6 +120,7 @@ std::filesystem::path UpStage::kubeconfig_for(const std::string& user, std::chro
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   net::LeafRequest request;
   request.common_name = user;
+  request.organizations = groups;
   request.client_auth = true;
   request.validity = {now - 48h, now + not_after};
   request.serial = "0123456789abcdef";

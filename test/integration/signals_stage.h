@@ -56,7 +56,8 @@ class UpStage {
   kube::Call call() { return runtime_.call_within(std::chrono::seconds(30)); }
 
   /// A kubeconfig for somebody this server's authority vouches for, valid until `not_after` from now.
-  std::filesystem::path kubeconfig_for(const std::string& user, std::chrono::hours not_after);
+  std::filesystem::path kubeconfig_for(const std::string& user, std::chrono::hours not_after,
+                                       const std::vector<std::string>& groups = {});
   std::filesystem::path write_kubeconfig(const std::string& name, const kube::ClusterAccess& access);
 
   /// An Event about the object with this reason and a message that holds `part` comes.
