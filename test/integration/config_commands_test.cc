@@ -157,6 +157,44 @@ TEST_F(ConfigCommandsTest, ExplainShowsNoSecretInAnyForm) {
   }
 }
 
+/// Wherever one stands in what is wrong or what changed: no verb that reports repeats it.
+TEST_F(ConfigCommandsTest, NoReportRepeatsASecret) {
+  const std::string file = R"({{"config":{{"ignition":{{"version":"3.4.0"}},"storage":{{"files":[{{"path":"/etc/a",)"
+                           R"("contents":{{{}}}}}]}}}}}})";
+  const std::string specs[] = {
+      fmt::format(fmt::runtime(file), R"("source":"data:text/plain;base64,cGFzc3dvcmQ9U0VDUkVU!!!S3CRET")"),
+      fmt::format(fmt::runtime(file), R"("source":"data:,password=S3CRET%zz")"),
+      fmt::format(fmt::runtime(file), R"("source":"foo://user:S3CRET@host")"),
+      fmt::format(fmt::runtime(file), R"("source":"https://user:S3CRET/pw%zz@host x")"),
+      R"({"extensions":["token=S3CRETtoken"]})",
+      R"({"osImageURL":"https://u:S3CRET@registry.example/os:1"})",
+      R"({"kernelType":"password=S3CRET"})",
+      R"({"kernelArguments":["rd.luks.key=S3CRETkey", "rd.iscsi.password=S3CRETkey"]})",
+      R"({"config":{"ignition":{"version":"password=S3CRET"}}})",
+      R"({"config":{"ignition":{"version":"3.4.0","proxy":{"httpProxy":"http://u:S3CRET@h y"}}}})",
+      R"({"config":{"ignition":{"version":"3.4.0"},"systemd":{"units":[{"name":"bad --password S3CRET.service"}]}}})",
+  };
+  for (std::size_t i = 0; i < std::size(specs); ++i) {
+    const std::string with = write(fmt::format("{}/a.yaml", i), config("50-w", "worker", specs[i])).parent_path();
+    const std::string without = write(fmt::format("{}.none/a.yaml", i), config("50-w", "worker", "{}")).parent_path();
+    const std::vector<std::string> verbs[] = {{"config", "lint", "-f", with},
+                                              {"config", "lint", "-f", with, "-o", "json"},
+                                              {"render", "-f", with, "-o", "name"},
+                                              {"diff", without, with},
+                                              {"diff", with, without, "-o", "json"}};
+    for (const std::vector<std::string>& verb : verbs) {
+      const ProcessOutput output = run_strake(verb);
+      EXPECT_EQ((output.stdout_bytes + output.stderr_bytes).find("S3CRET"), std::string::npos)
+          << specs[i] << fmt::format(" {} {}\n", verb[0], verb[1]) << output.stdout_bytes << output.stderr_bytes;
+    }
+  }
+  const std::string keys = (directory_ / "7").string(), none = (directory_ / "7.none").string();
+  for (const char* format : {"text", "json"}) {
+    const ProcessOutput shown = run_strake({"diff", none, keys, "--show-secrets", "-o", format});
+    EXPECT_NE(shown.stdout_bytes.find("rd.luks.key=S3CRETkey"), std::string::npos) << format << shown.stdout_bytes;
+  }
+}
+
 TEST_F(ConfigCommandsTest, LintFindsNothingOrNamesThePlace) {
   EXPECT_EQ(run_strake({"config", "lint", "-f", sample()}).exit.exit_code, 0);
   const std::string bad = write("lint/bad.yaml", config("50-a", "worker", R"({"kernelType":"fast"})")).string();

@@ -37,6 +37,16 @@ bool environment_allows_color() {
   return (no_color == nullptr || *no_color == '\0') && (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
+void hide_secrets(json::Value& value) {
+  if (json::Object* object = value.if_object()) {
+    for (auto& member : *object) hide_secrets(member.value());
+  } else if (json::Array* array = value.if_array()) {
+    for (json::Value& item : *array) hide_secrets(item);
+  } else if (const auto* text = value.if_string()) {
+    value = without_secrets(*text);
+  }
+}
+
 }  // namespace
 
 Output::Output(int out, int err)
@@ -71,7 +81,7 @@ std::string Output::for_people(std::string_view text) const {
       shown.replace(at, secret.size(), kHidden);
     }
   }
-  return visible_text(without_secrets(shown));
+  return visible_text(shows_secrets_ ? shown : without_secrets(shown));
 }
 
 std::string Output::painted(bool colored, Style style, std::string text) const {
@@ -97,6 +107,11 @@ void Output::document(std::string_view text) {
   } else {
     add(text);
   }
+}
+
+void Output::report(json::Value value) {
+  if (!shows_secrets_) hide_secrets(value);
+  document(json::write_pretty(value));
 }
 
 Status Output::FileSink::write(std::span<const std::byte> bytes) {

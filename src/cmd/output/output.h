@@ -5,6 +5,7 @@
 // or reorder text: see visible_text(). Any thread may call.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "codec/json.h"
 #include "codec/stream.h"
 
 namespace strake::cmd {
@@ -35,6 +37,8 @@ class Output {
   /// Wherever this text would stand in what people read, "[hidden]" will. What looks like a secret
   /// (without_secrets) is hidden anyway; documents and files are left as they are.
   void conceal(std::string secret);
+  /// From now on what looks like a secret is shown, because it was asked for. What is to be concealed stays hidden.
+  void show_secrets() { shows_secrets_ = true; }
   /// Called once, at the first write that fails.
   void on_failure(std::function<void()> told);
 
@@ -45,6 +49,8 @@ class Output {
   void line(std::string_view text);
   /// JSON, YAML and other formats: exactly these bytes, except on a terminal, where control characters are visible.
   void document(std::string_view text);
+  /// JSON of ours that speaks of what others wrote, such as findings: no text in it shows a secret.
+  void report(json::Value document);
   /// The content of a file: exactly these bytes. A terminal gets text only, made visible; anything else is refused.
   codec::Sink& file_sink() { return file_sink_; }
 
@@ -92,6 +98,7 @@ class Output {
   bool color_err_ = false;
   std::string buffer_;
   bool status_shown_ = false;
+  std::atomic<bool> shows_secrets_ = false;
   std::vector<std::string> secrets_;
   std::optional<Error> failure_;
   std::function<void()> told_;

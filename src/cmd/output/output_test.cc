@@ -124,6 +124,22 @@ TEST(Output, SecretsAreHiddenFromPeopleAndKeptInDocuments) {
   EXPECT_EQ(written.to_err(), "strake: refused [hidden] at a door\n");
 }
 
+TEST(Output, ReportsShowNoSecretUnlessAsked) {
+  Written written;
+  const json::Value report = json::Object{
+      {"findings", json::Array{json::Object{{"message", "no URL: 'https://u:pa55word@h/x'"}, {"line", 3}}}},
+      {"argument", "rd.luks.key=pa55word"}};
+  written.output.report(report);
+  written.output.show_secrets();
+  written.output.text("rd.luks.key=pa55word\n");
+  ASSERT_TRUE(written.output.finish().ok());
+  const std::string out = written.to_out();
+  const std::size_t end = out.find("\n}\n") + 3;
+  EXPECT_EQ(out.substr(0, end).find("pa55word"), std::string::npos) << out;
+  EXPECT_NE(out.find("\"line\": 3"), std::string::npos) << out;
+  EXPECT_EQ(out.substr(end), "rd.luks.key=pa55word\n");
+}
+
 TEST(Output, ColoursOnlyOnATerminalAndNeverAgainstNoColor) {
   const auto warned = [](ColorChoice choice, bool on_terminal) {
     Terminal terminal;

@@ -1,6 +1,7 @@
 #include "cmd/output/result_document.h"
 
 #include "api/kinds.h"
+#include "base/secrets.h"
 
 namespace strake::cmd {
 
@@ -23,7 +24,7 @@ json::Value result_document(std::string_view kind, std::string_view result, json
 }
 
 json::Value failure_document(std::string_view kind, const Error& failure, json::Object body) {
-  body["error"] = failure.to_string();
+  body["error"] = without_secrets(failure.to_string());
   return result_document(kind, result_of(failure), std::move(body));
 }
 

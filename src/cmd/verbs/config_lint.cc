@@ -72,7 +72,7 @@ Result<int> run_config_lint(const Invocation& invocation) {
   std::vector<LintFinding> findings = machineconfig::lint_configs(files.set);
   std::erase_if(findings, [&](const LintFinding& finding) { return ignored.contains(finding.rule); });
   if (as_json) {
-    invocation.out().document(json::write_pretty(lint_json(files, findings)));
+    invocation.out().report(lint_json(files, findings));
   } else {
     for (const LintFinding& finding : findings) invocation.out().text(lint_line(files, finding));
     if (findings.empty())

@@ -308,6 +308,7 @@ Result<Sides> read_sides(const Invocation& invocation) {
 
 Result<int> run_diff(const Invocation& invocation) {
   const bool as_json = wants_json(invocation);
+  if (invocation.is_set("show-secrets")) invocation.out().show_secrets();
   STRAKE_TRY(const Sides sides, read_sides(invocation));
   STRAKE_TRY(const auto context, disruption_context(invocation.value("policy"), sides.before, sides.after));
   STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, invocation.value("pool"), invocation.out()));
@@ -331,8 +332,8 @@ Result<int> run_diff(const Invocation& invocation) {
     }
   }
   if (as_json) {
-    invocation.out().document(
-        json::write_pretty(results.size() == 1 ? results.front() : json::Object{{"pools", std::move(results)}}));
+    invocation.out().report(results.size() == 1 ? std::move(results.front())
+                                                : json::Object{{"pools", std::move(results)}});
   }
   return differs ? kExitDiffers : kExitOk;
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/secrets.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
@@ -63,7 +62,7 @@ json::Value explain_json(const std::string& pool, const machineconfig::Provenanc
                                            {"inEffect", string_array(contribution.in_effect)}});
     }
     list.push_back(json::Object{{"kind", machineconfig::to_string(subject.kind)},
-                                {"name", without_secrets(subject.name)},
+                                {"name", subject.name},
                                 {"contributions", std::move(contributions)}});
   }
   return json::Object{{"pool", pool}, {"subjects", std::move(list)}};
@@ -84,7 +83,7 @@ Result<int> run_explain(const Invocation& invocation) {
                  invocation.value("POOL"), invocation.value("WHAT"))
         .with_verdict(Verdict::kAbsent);
   }
-  as_json ? invocation.out().document(json::write_pretty(explain_json(invocation.value("POOL"), provenance, subjects)))
+  as_json ? invocation.out().report(explain_json(invocation.value("POOL"), provenance, subjects))
           : invocation.out().text(explain_text(provenance, subjects));
   return kExitOk;
 }

@@ -78,7 +78,7 @@ Result<int> run_ignition_validate(const Invocation& invocation) {
     if (fine && !as_json)
       invocation.out().text(fmt::format("{}: valid, spec {}\n", shown_path(file), to_string(checked.version)));
   }
-  if (as_json) invocation.out().document(json::write_pretty(results));
+  if (as_json) invocation.out().report(std::move(results));
   return all_fine ? kExitOk : kExitError;
 }
 

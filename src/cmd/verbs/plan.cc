@@ -51,7 +51,7 @@ Result<int> run_plan(const Invocation& invocation) {
   if (as_json) {
     json::Value document = render_plan_json(plan);
     document.get_object()["release"] = release ? json::Value(*release) : json::Value(nullptr);
-    invocation.out().document(json::write_pretty(document));
+    invocation.out().report(std::move(document));
     return kExitOk;
   }
   invocation.out().text((release ? release_line(*release) : "") + render_plan(plan));
