@@ -88,6 +88,7 @@ Status ControlPlane::Impl::serve() {
   apistore::rest::ApiServerOptions server_options;
   server_options.address = options.listen.address;
   server_options.port = options.listen.port;
+  server_options.names = options.server_names;
   server_options.state_directory = options.state;
   server_options.program_version = options.version;
   server_options.more_metrics = [this] { return signals.metrics_text(); };

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/runtime.h"
 #include "controlplane/signals.h"
@@ -15,6 +16,7 @@ namespace strake::controlplane {
 struct ControlPlaneOptions {
   std::filesystem::path state;
   net::Endpoint listen{"127.0.0.1", 7443};
+  std::vector<std::string> server_names;  ///< further ones, for the server's certificate
   std::filesystem::path kubeconfig_copy;  ///< empty: only STATE/kubeconfig
   std::size_t nodes = 0;
   std::string version;  ///< of this program

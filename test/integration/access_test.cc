@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "codec/json.h"
+#include "net/x509.h"
 #include "support/running_strake.h"
 #include "support/strake_command.h"
 #include "support/temp_dir.h"
@@ -18,7 +19,10 @@ namespace {
 
 class AccessTest : public testing::Test {
  protected:
-  AccessTest() : up_({"up", "--state", (dir_ / "s").string(), "--listen", "127.0.0.1:0"}, dir_ / "up.log") {
+  AccessTest()
+      : up_({"up", "--state", (dir_ / "s").string(), "--listen", "127.0.0.1:0", "--server-names",
+             "strake.example,192.0.2.1"},
+            dir_ / "up.log") {
     EXPECT_TRUE(up_.wait_until_said("The control plane is at"));
     std::filesystem::create_directories(root());
   }
@@ -114,6 +118,16 @@ TEST_F(AccessTest, TheAuthorityIsRotatedUnderARunningServer) {
   EXPECT_NE(checked({"ca", "rotate"}).find("settled"), std::string::npos);
   EXPECT_EQ(as(ann, {"plan"}).exit.exit_code, 0) << "with the new authority alone";
   EXPECT_EQ(as(dir_ / "s" / "kubeconfig", {"plan"}).exit.exit_code, 0) << "written again by the server";
+}
+
+TEST_F(AccessTest, TheServerAnswersToTheNamesItWasGiven) {
+  const auto certificate = net::Certificate::from_pem(*read_file(dir_ / "s" / "pki" / "server.crt", 1 << 20));
+  ASSERT_TRUE(certificate.ok());
+  for (const char* name : {"strake.example", "192.0.2.1", "localhost"}) {
+    EXPECT_TRUE(net::check_host(*certificate, name).ok()) << name;
+  }
+  const std::string line = checked({"issue", "join-token", "--node", "w9", "--url", "https://strake.example:7443"});
+  EXPECT_TRUE(line.starts_with("strake agent join https://strake.example:7443 --ca-hash sha256:")) << line;
 }
 
 TEST_F(AccessTest, BadInputIsNamed) {

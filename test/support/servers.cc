@@ -189,10 +189,12 @@ Status KubeCluster::start_controller_manager() {
                           "--secure-port=0",
                           "--service-account-private-key-file=" + token_key_.string(),
                           "--root-ca-file=" + ca_file().string(),
+                          "--cluster-signing-cert-file=" + ca_file().string(),
+                          "--cluster-signing-key-file=" + pki_->authority().key.string(),
                           "--profiling=false",
                           "--controllers=namespace-controller,garbage-collector-controller,disruption-controller,"
                           "serviceaccount-controller,serviceaccount-token-controller,"
-                          "root-ca-certificate-publisher-controller",
+                          "root-ca-certificate-publisher-controller,certificatesigningrequest-signing-controller",
                       });
 }
 

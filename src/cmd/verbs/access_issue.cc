@@ -33,6 +33,7 @@ constexpr OptionSpec kIssueJoinTokenOptions[] = {
     {"node", "NAME", "name of the node the machine becomes"},
     {"node-role", "ROLE", "role label of the node: the pool it belongs to", "worker"},
     {"lifetime", "DURATION", "how long it can be used, at most 720h", "24h", kDurationValue},
+    {"url", "URL", "how the machine reaches the API server (default: as your kubeconfig does)"},
     {"out", "FILE", "write the token here, for its owner only, and do not print it: for `--token-file`", "",
      kFileValue},
     kKubeconfigOption,
@@ -130,6 +131,10 @@ Result<int> run_issue_join_token(const Invocation& invocation) {
   STRAKE_TRY(const api::CredentialSubject subject,
              api::credential_subject(api::Role::kAgent, "", invocation.value("node")));
   STRAKE_CHECK_OK(api::check_node_role(invocation.value("node-role")));
+  if (invocation.has("url") && !invocation.value("url").starts_with("https://")) {
+    return error(Code::kInvalidArgument, "--url: '{}' is no https URL; write it as https://HOST:7443",
+                 invocation.value("url"));
+  }
   const std::filesystem::path out = invocation.path("out");
   if (!out.empty()) STRAKE_CHECK_OK(check_not_there(out, "--out"));
   runtime::ThreadRuntime runtime;
@@ -148,10 +153,12 @@ Result<int> run_issue_join_token(const Invocation& invocation) {
     if (answer.error().code() == Code::kExists) return std::move(answer).error().with_verdict(Verdict::kBlocked);
     return std::move(answer).error();
   }
-  const std::string url = server.api->access().server;
+  const std::string url = invocation.has("url") ? invocation.value("url") : server.api->access().server;
   if (is_loopback(url)) {
-    invocation.out().warn(fmt::format(
-        "{} is reached from this machine only; for others start `strake up --listen` with an address they reach", url));
+    invocation.out().warn(
+        fmt::format("{} is reached from this machine only; for others start `strake up` with --listen "
+                    "and --server-names, and give --url here",
+                    url));
   }
   const std::string head = fmt::format("strake agent join {} --ca-hash sha256:{} --root DIR", shell_word(url),
                                        answer_text(*answer, "certificateAuthoritySha256"));

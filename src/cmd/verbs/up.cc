@@ -18,6 +18,9 @@ constexpr OptionSpec kUpOptions[] = {
      kFolderValue},
     {"listen", "ADDR:PORT", "where the API is served; an IPv6 address stands in brackets: [::1]:7443", "127.0.0.1:7443",
      kEndpointValue},
+    {"server-names", "LIST",
+     "further names and addresses clients use, separated by commas: they go into the server's certificate", "",
+     kListValue},
     {"write-kubeconfig", "FILE", "also write the administrator's kubeconfig here (always written: DIR/kubeconfig)", "",
      kFileValue},
     {"nodes", "N", "sandboxed nodes to run in this process: one in three a master, the others workers", "0",
@@ -45,6 +48,7 @@ Result<int> run_up(const Invocation& invocation) {
   options.version = kVersion;
   options.state = invocation.has("state") ? invocation.path("state") : default_state_dir();
   options.listen = invocation.endpoint("listen");
+  if (invocation.has("server-names")) options.server_names = invocation.list("server-names");
   options.kubeconfig_copy = invocation.path("write-kubeconfig");
   options.nodes = static_cast<std::size_t>(invocation.integer("nodes"));
   const bool once = invocation.is_set("once");
