@@ -38,7 +38,11 @@ class ConfigReader {
       }
       auto read = api_.get(api::kMachineConfig, {"", name}, call);
       if (!read.ok() && read.error().code() != Code::kNotFound) {
-        return Error(read.error()).context(fmt::format("reading MachineConfig {}", name));
+        // The one who asks is told what is missing: roles that see pools and nodes do not all see what configs hold.
+        const char* next = read.error().code() == Code::kDenied
+                               ? "; a plan compares MachineConfigs, which the role config-viewer may read"
+                               : "";
+        return Error(read.error()).context(fmt::format("reading MachineConfig {}{}", name, next));
       }
       kube::ObjectPtr config = read.ok() ? std::make_shared<const kube::Object>(*std::move(read)) : nullptr;
       book.put(name, config);

@@ -87,6 +87,15 @@ TEST(AgentProgram, WorksWithAnAgentsRightsAlone) {
   EXPECT_TRUE(stage.moves_on("n1", first)) << agent->log();
   EXPECT_TRUE(std::filesystem::exists(stage.folder() / "machine-n1/etc/more"));
   EXPECT_EQ(agent->log().find("forbidden"), std::string::npos) << agent->log();
+  // Who may not read what configs hold is told what a plan needs.
+  for (const std::vector<std::string>& groups :
+       {std::vector<std::string>{"strake:viewers"}, {"strake:viewers", "strake:config-viewers"}}) {
+    const auto kubeconfig = stage.kubeconfig_for(fmt::format("ann{}", groups.size()), 24h, groups);
+    const ProcessOutput plan = run_strake({"plan", "--kubeconfig", kubeconfig.string()});
+    EXPECT_EQ(plan.exit.exit_code, groups.size() == 2 ? 0 : 1) << plan.stdout_bytes << plan.stderr_bytes;
+    EXPECT_EQ(plan.stderr_bytes.find("the role config-viewer may read") != std::string::npos, groups.size() == 1)
+        << plan.stderr_bytes;
+  }
   // The server makes Nodes, never an agent.
   const auto stranger = agent_of("n2");
   EXPECT_TRUE(stranger->says({"WARNING", "node n2 does not exist, and an agent may not make it"})) << stranger->log();
