@@ -25,17 +25,13 @@ Status NodeShim::ensure_node(std::stop_token stop) {
   if (found.ok()) return {};
   if (found.error().code() != Code::kNotFound)
     return Error(found.error()).context(fmt::format("reading node {}", options_.identity.name));
-  kube::Object node(kube::core::kNode, {"", options_.identity.name});
-  node.set_label(std::string(api::label::kNodeRolePrefix) + options_.identity.role, "");
-  node.set_label(api::label::kOs, "linux");
-  node.set_label("kubernetes.io/hostname", options_.identity.name);
-  if (!options_.identity.zone.empty()) node.set_label(api::label::kZone, options_.identity.zone);
+  const kube::Object node = api::new_node(options_.identity.name, options_.identity.role, options_.identity.zone);
   const auto created = api_.create(kube::core::kNode, node, {}, runtime_.call_within(kShimCallTimeout, stop));
   if (created.ok() || created.error().code() == Code::kExists) return {};
   if (created.error().code() == Code::kDenied) {
     return Error(created.error())
-        .context(fmt::format("node {} does not exist, and an agent may not make it; let its kubelet register it, or an "
-                             "administrator create it",
+        .context(fmt::format("node {} does not exist, and an agent may not make it; let its kubelet register it, let "
+                             "the machine join (`strake agent join`), or an administrator create it",
                              options_.identity.name));
   }
   return Error(created.error()).context(fmt::format("creating node {}", options_.identity.name));
