@@ -84,6 +84,10 @@ Error errno_error(int errno_value, std::string_view message) {
 }
 
 Result<Fd> open_file(const std::filesystem::path& path, int flags, mode_t mode) {
+  // The system would take what stands before a NUL for the whole.
+  if (path.native().find('\0') != std::string::npos) {
+    return error(Code::kInvalidArgument, "a path holds a NUL character: it is not opened");
+  }
   int number;
   do {
     number = ::open(path.c_str(), flags | O_CLOEXEC, mode);

@@ -1,11 +1,13 @@
 #include "net/http_client.h"
 
 #include <arpa/inet.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -49,6 +51,27 @@ std::size_t curl_body_data(char* data, std::size_t size, std::size_t count, void
   auto& target = *static_cast<HttpTransfer*>(transfer);
   target.last_activity = std::chrono::steady_clock::now();
   return target.guarded(size * count, [&] { return target.take_data({data, size * count}); });
+}
+
+/// What a transfer may connect to.
+struct SocketGuard {
+  HttpTransfer& transfer;
+  std::string url;               ///< for messages
+  std::uint16_t proxy_port = 0;  ///< of the user's own proxy, which may well be on this machine
+};
+
+/// The address of a name is known here for the first time, and nothing was sent yet.
+curl_socket_t curl_open_guarded(void* data, curlsocktype, curl_sockaddr* address) {
+  auto& guard = *static_cast<SocketGuard*>(data);
+  const std::string_view leads_to = forbidden_address(address->addr);
+  sockaddr_in first_fields{};  // the port is at the same place in both families
+  std::memcpy(&first_fields, &address->addr, sizeof first_fields);
+  const bool is_proxy = guard.proxy_port != 0 && ntohs(first_fields.sin_port) == guard.proxy_port;
+  if (!leads_to.empty() && !is_proxy) {
+    guard.transfer.failure = foreign_url_refused(guard.url, leads_to);
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 /// For the server and for a proxy that speaks TLS.
@@ -156,7 +179,22 @@ struct HttpClient::Impl {
                        std::unique_ptr<curl_slist, ListFree>& header_list) const;
   void apply_trust(CURL* easy, bool own_origin) const;
   void apply_proxy(CURL* easy, const Url& url) const;
+  /// "" where the server is asked directly.
+  std::string proxy_for(const Url& url) const;
 };
+
+std::string HttpClient::Impl::proxy_for(const Url& url) const {
+  if (proxy.bypass_loopback && is_loopback(url.host)) return {};
+  return url.scheme == "https" ? proxy.https_proxy : proxy.http_proxy;
+}
+
+/// 1080 is what libcurl takes where none is given.
+std::uint16_t port_of_proxy(const std::string& proxy) {
+  constexpr std::uint16_t kDefaultProxyPort = 1080;
+  if (proxy.empty()) return 0;
+  const Result<Url> parsed = parse_url(proxy.find("://") == std::string::npos ? "http://" + proxy : proxy);
+  return parsed.ok() && parsed->port ? *parsed->port : kDefaultProxyPort;
+}
 
 void HttpClient::Impl::apply_trust(CURL* easy, bool own_origin) const {
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -180,10 +218,8 @@ void HttpClient::Impl::apply_trust(CURL* easy, bool own_origin) const {
 }
 
 void HttpClient::Impl::apply_proxy(CURL* easy, const Url& url) const {
-  const std::string& wanted = url.scheme == "https" ? proxy.https_proxy : proxy.http_proxy;
-  const bool direct = proxy.bypass_loopback && is_loopback(url.host);
   // Set even when empty: otherwise libcurl reads the environment by itself.
-  curl_easy_setopt(easy, CURLOPT_PROXY, direct ? "" : wanted.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROXY, proxy_for(url).c_str());
   curl_easy_setopt(easy, CURLOPT_NOPROXY, proxy.no_proxy.c_str());
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // a proxy must not see the request's own header
@@ -224,7 +260,7 @@ Status HttpClient::Impl::apply_options(CURL* easy, const Request& request, const
   const auto append = [&](const std::string& line) {
     curl_slist* longer = curl_slist_append(header_list.get(), line.c_str());
     if (longer == nullptr) return false;
-    static_cast<void>(header_list.release());
+    [[maybe_unused]] const curl_slist* const kept_by_longer = header_list.release();
     header_list.reset(longer);
     return true;
   };
@@ -267,6 +303,19 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
   STRAKE_CHECK_OK(apply_options(easy, request, url, own_origin, decompress, header_list));
   std::array<char, CURL_ERROR_SIZE> detail{};
   std::pair<HttpTransfer*, curl_off_t> upload{&transfer, 0};
+  SocketGuard guard{transfer, url.redacted(), port_of_proxy(proxy_for(url))};
+  if (options.foreign_urls && is_allowed_location(url.to_string(), *options.foreign_urls)) {
+    // Another URL of the same host, which is not allowed, must not find this connection open.
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+  } else if (options.foreign_urls) {
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, curl_open_guarded);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &guard);
+  }
+  std::unique_ptr<curl_slist, ListFree> addresses;
+  for (const auto& [place, address] : options.known_addresses) {
+    addresses.reset(curl_slist_append(addresses.release(), fmt::format("{}:{}", place, address).c_str()));
+  }
+  if (addresses) curl_easy_setopt(easy, CURLOPT_RESOLVE, addresses.get());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail.data());
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, curl_header_line);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
@@ -330,7 +379,9 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
     if (target != nullptr) redirect_url = target;
   }
   curl_multi_remove_handle(multi, easy);
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);  // points into this frame
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);  // points into this frame, as these do
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, nullptr);
+  curl_easy_setopt(easy, CURLOPT_RESOLVE, nullptr);
   return outcome;
 }
 
@@ -353,6 +404,7 @@ Result<ResponseHead> HttpClient::Impl::call(const Request& original, bool decomp
   STRAKE_TRY(std::unique_ptr<Channel> channel, take_channel());
   Request request = original;
   for (unsigned hop = 0;; ++hop) {
+    if (options.foreign_urls) STRAKE_CHECK_OK(check_foreign_url(url.to_string(), *options.foreign_urls));
     HttpTransfer transfer;
     transfer.on_head = &on_head;
     transfer.on_data = &on_data;

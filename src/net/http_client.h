@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -16,6 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "net/foreign_url.h"
 #include "net/http.h"
 
 namespace strake::net {
@@ -52,6 +54,12 @@ struct ClientOptions {
   /// https or to this machine itself.
   std::string bearer_token;
   std::optional<BasicAuth> basic_auth;
+
+  /// Set: the URLs of requests were written by somebody else, as redirects are; foreign_url.h says where they may lead.
+  /// By way of a proxy only their text is checked: the proxy looks names up.
+  std::optional<ForeignUrlRules> foreign_urls;
+  /// Addresses by "HOST:PORT", instead of what the resolver says.
+  std::map<std::string, std::string> known_addresses;
 
   std::optional<ProxySettings> proxy;  ///< absent: proxy_from_environment()
   std::string user_agent = "strake";

@@ -10,9 +10,9 @@
 namespace strake::net {
 namespace {
 
-bool has_control_character(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
-}
+bool is_control_character(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; }
+
+bool has_control_character(std::string_view text) { return std::ranges::any_of(text, is_control_character); }
 
 Result<std::string> decode_escapes(std::string_view text, bool plus_is_space) {
   std::string out;
@@ -88,6 +88,8 @@ Result<Url> url_from_view(const boost::urls::url_view& view) {
   if (url.path.empty()) url.path = "/";
   // Boost.URL takes "host:84s3/a" for port 84 and path "s3/a".
   if (!url.path.starts_with('/')) return error(Code::kInvalidArgument, "the port of the URL is not a number");
+  STRAKE_TRY(const std::string decoded, decode_escapes(url.path, false));
+  STRAKE_CHECK_OK(refuse_control_characters(decoded, "the path of the URL"));
   url.query = std::string(view.encoded_query());
   return url;
 }
@@ -135,7 +137,15 @@ void Url::add_query(std::string_view name, std::string_view value) {
   query += percent_encode(name) + "=" + percent_encode(value);
 }
 
+Status refuse_control_characters(std::string_view text, std::string_view what) {
+  const auto found = std::ranges::find_if(text, is_control_character);
+  if (found == text.end()) return {};
+  return error(Code::kInvalidArgument, "{} holds a control character (0x{:02x} at byte {}): it is not used", what,
+               static_cast<unsigned>(static_cast<unsigned char>(*found)), found - text.begin());
+}
+
 Result<Url> parse_url(std::string_view text) {
+  STRAKE_CHECK_OK(refuse_control_characters(text, "the URL"));
   if (text.size() > kMaxUrlBytes) return error(Code::kInvalidArgument, "the URL is longer than {} bytes", kMaxUrlBytes);
   try {
     const auto view = boost::urls::parse_uri({text.data(), text.size()});

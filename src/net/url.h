@@ -70,7 +70,11 @@ struct Url {
   std::string to_string() const;
 };
 
-/// Accepts http and https.
+/// NUL and other control characters have no place in a URL or path: kInvalidArgument says where one is. `what` begins
+/// the message ("the URL").
+Status refuse_control_characters(std::string_view text, std::string_view what);
+
+/// Accepts http and https. Control characters are refused, in the path encoded ones too.
 Result<Url> parse_url(std::string_view text);
 
 /// What a reference such as a Location header means, seen from `base` (RFC 3986 section 5).

@@ -204,11 +204,13 @@ Status ArtifactDownloads::Transfer::take_data(std::string_view data) {
 
 Result<ArtifactDownloads> ArtifactDownloads::create(runtime::Runtime& runtime, net::ClientOptions options,
                                                     oci::TransferHooks hooks, oci::Patience patience) {
+  std::optional<net::ForeignUrlRules> foreign = options.foreign_urls;
   STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
-  return ArtifactDownloads(runtime, std::move(client), std::move(hooks), patience);
+  return ArtifactDownloads(runtime, std::move(client), std::move(foreign), std::move(hooks), patience);
 }
 
 Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runtime::Call& call) const {
+  STRAKE_CHECK_OK(check(url));
   if (is_file_url(url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
     std::error_code failure;
@@ -231,6 +233,7 @@ Result<std::uint64_t> ArtifactDownloads::size(const std::string& url, const runt
 
 Status ArtifactDownloads::stream(const std::string& url, std::uint64_t offset, const oci::ImageSource::OnData& on_data,
                                  const runtime::Call& call) const {
+  STRAKE_CHECK_OK(check(url));
   if (is_file_url(url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
     return stream_file(path, offset, on_data, call.stop);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "net/http_client.h"
+#include "net/url.h"
 #include "oci/image_source.h"
 #include "oci/patience.h"
 #include "release/payload.h"
@@ -71,6 +72,7 @@ std::optional<oci::Descriptor> find_cached(const oci::BlobCache* cache, const Bo
 /// bytes come.
 class ArtifactDownloads {
  public:
+  /// With foreign_urls, as for everything a release names: those rules count for file URLs too.
   static Result<ArtifactDownloads> create(runtime::Runtime& runtime, net::ClientOptions options = {},
                                           oci::TransferHooks hooks = {}, oci::Patience patience = {});
 
@@ -82,12 +84,21 @@ class ArtifactDownloads {
 
  private:
   struct Transfer;
-  ArtifactDownloads(runtime::Runtime& runtime, net::HttpClient client, oci::TransferHooks hooks, oci::Patience patience)
-      : runtime_(&runtime), client_(std::move(client)), hooks_(std::move(hooks)), patience_(patience) {}
+  ArtifactDownloads(runtime::Runtime& runtime, net::HttpClient client, std::optional<net::ForeignUrlRules> foreign,
+                    oci::TransferHooks hooks, oci::Patience patience)
+      : runtime_(&runtime),
+        client_(std::move(client)),
+        foreign_(std::move(foreign)),
+        hooks_(std::move(hooks)),
+        patience_(patience) {}
+  Status check(const std::string& url) const {
+    return foreign_ ? net::check_foreign_url(url, *foreign_) : net::refuse_control_characters(url, "the URL");
+  }
   Status stream_once(Transfer& transfer, const runtime::Call& call) const;
 
   runtime::Runtime* runtime_;
   net::HttpClient client_;
+  std::optional<net::ForeignUrlRules> foreign_;
   oci::TransferHooks hooks_;
   oci::Patience patience_;
 };

@@ -381,6 +381,13 @@ class ChainWalk {
       }
     }
     if (options_.artifacts == ArtifactCheck::kLocal) return false;
+    if (options_.downloads == nullptr) {
+      return error(Code::kNotFound,
+                   "{} does not carry it, and locations are not followed from a folder or file unless "
+                   "--fetch-artifacts is given",
+                   place_.home().description())
+          .with_verdict(Verdict::kAbsent);
+    }
     STRAKE_CHECK_OK(verify_download(*options_.downloads, artifact, options_.cache, runtime_, call_));
     add_link("boot artifact", artifact.label(), fmt::format("{}: {}", artifact.digest.to_string(), artifact.location));
     return true;

@@ -85,7 +85,7 @@ struct ChainOptions {
   ArtifactCheck artifacts = ArtifactCheck::kListed;
   SignatureDemand signatures;
   const SigstoreDemand* sigstore = nullptr;
-  const ArtifactDownloads* downloads = nullptr;  ///< for ArtifactCheck::kAll
+  const ArtifactDownloads* downloads = nullptr;  ///< for ArtifactCheck::kAll; nullptr: locations are not followed
   oci::BlobCache* cache = nullptr;
   unsigned parallel = 4;
   std::function<void(const ChainLink&)> on_link;  ///< as soon as it holds; from one task at a time

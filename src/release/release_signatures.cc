@@ -9,9 +9,19 @@ namespace {
 constexpr std::string_view kSignatureArtifactType = "application/vnd.strake.release-signature.v1";
 
 Status add_stores(SignatureSearch& search, const std::vector<std::string>& stores, const codec::Digest& digest,
-                  const SignatureDemand& demand) {
+                  const UrlReader& reader, const net::CallOptions& call) {
   for (const std::string& store : stores) {
-    STRAKE_TRY(SignatureSearch found, search_place(*demand.reader, store, digest, demand.call));
+    STRAKE_TRY(SignatureSearch found, search_place(reader, store, digest, call));
+    search.append(std::move(found));
+  }
+  return {};
+}
+
+/// Those the payload names: URLs, and never paths.
+Status add_foreign_stores(SignatureSearch& search, const std::vector<std::string>& stores, const codec::Digest& digest,
+                          const SignatureDemand& demand) {
+  for (const std::string& store : stores) {
+    STRAKE_TRY(SignatureSearch found, search_store(*demand.foreign_reader, store, digest, demand.call));
     search.append(std::move(found));
   }
   return {};
@@ -23,19 +33,16 @@ Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::
                                         const SignatureDemand& demand, const ReadManifests& manifests,
                                         const runtime::Call& call) {
   std::vector<Keyring> keyrings = demand.keyrings;
-  std::vector<std::string> stores = demand.stores;
-  std::vector<std::string> not_asked;
+  std::vector<std::string> foreign_stores, not_asked;
   const auto ask_payload = [&]() -> Status {
     STRAKE_TRY(const auto* files, manifests());
     STRAKE_TRY(SignatureTrust trust, trust_of_manifests(*files));
     if (keyrings.empty()) keyrings = std::move(trust.keyrings);
-    if (!stores.empty()) return {};
-    not_asked.clear();
-    for (std::string& store : trust.stores) {
-      // What was carried across an air gap does not reach out again unless it is told to.
-      const bool reaches_out = place.is_local() && !is_file_url(store);
-      (reaches_out ? not_asked : stores).push_back(std::move(store));
-    }
+    if (!demand.stores.empty()) return {};
+    // What was carried across an air gap does not reach out again unless it is told to, and it does not say which
+    // files of this machine are to be read.
+    const bool may_ask = !place.is_local() && demand.foreign_reader != nullptr;
+    (may_ask ? foreign_stores : not_asked) = std::move(trust.stores);
     return {};
   };
   const bool by_own_word = keyrings.empty();
@@ -47,7 +54,7 @@ Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::
   Result<SignatureVerdict> beside = judge(search);
   if (beside.ok()) return SignatureProof{*std::move(beside), by_own_word};
   if (beside.error().code() != Code::kDenied) return std::move(beside).error();
-  if (stores.empty()) {
+  if (demand.stores.empty()) {
     const Status asked = ask_payload();
     // The payload has nothing to say: what is missing is a good signature.
     if (!asked.ok()) return asked.error().code() == Code::kNotFound ? std::move(beside).error() : asked.error();
@@ -56,7 +63,10 @@ Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::
     search.notes.push_back(
         fmt::format("{}: not asked, as the release lies in a folder or file; --signature-store asks", store));
   }
-  STRAKE_CHECK_OK(add_stores(search, stores, digest, demand));
+  if (!demand.stores.empty()) {
+    STRAKE_CHECK_OK(add_stores(search, demand.stores, digest, *demand.reader, demand.call));
+  }
+  STRAKE_CHECK_OK(add_foreign_stores(search, foreign_stores, digest, demand));
   STRAKE_TRY(SignatureVerdict verdict, judge(search));
   return SignatureProof{std::move(verdict), by_own_word};
 }

@@ -16,9 +16,10 @@ namespace strake::release {
 
 /// Who has to have signed, and where else to look.
 struct SignatureDemand {
-  std::vector<Keyring> keyrings;      ///< empty: those the payload names
-  std::vector<std::string> stores;    ///< URLs and paths; empty: those the payload names
-  const UrlReader* reader = nullptr;  ///< not owned
+  std::vector<Keyring> keyrings;              ///< empty: those the payload names
+  std::vector<std::string> stores;            ///< URLs and paths; empty: those the payload names
+  const UrlReader* reader = nullptr;          ///< for the stores above; not owned
+  const UrlReader* foreign_reader = nullptr;  ///< for those the payload names, with foreign_urls; nullptr: not asked
   net::CallOptions call;
 };
 
@@ -31,7 +32,7 @@ struct SignatureProof {
 using ReadManifests = std::function<Result<const std::map<std::string, std::string>*>()>;
 
 /// With keyrings of the caller's the payload is not read unless the signatures are nowhere else. Stores the payload
-/// names are asked over the network only when the release itself came over it.
+/// names are asked only when the release itself came over the network, and only where they may lead (foreign_url.h).
 Result<SignatureProof> prove_signatures(const ReleasePlace& place, const codec::Digest& digest,
                                         const SignatureDemand& demand, const ReadManifests& manifests,
                                         const runtime::Call& call);

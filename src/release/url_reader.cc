@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/visible_text.h"
 #include "net/url.h"
 
 namespace strake::release {
@@ -32,6 +33,7 @@ bool is_file_url(std::string_view url) { return url.starts_with(kFileScheme); }
 
 Result<std::filesystem::path> path_of_file_url(std::string_view url) {
   STRAKE_TRY_CONTEXT(const std::string path, net::percent_decode(url.substr(kFileScheme.size())), "{}", url);
+  STRAKE_CHECK_OK(net::refuse_control_characters(path, fmt::format("{}: the path", visible_line(url))));
   if (!path.starts_with('/')) {
     return error(Code::kInvalidArgument, "{}: a file URL has three slashes and an absolute path, file:///srv/mirror",
                  url);
@@ -41,11 +43,13 @@ Result<std::filesystem::path> path_of_file_url(std::string_view url) {
 
 Result<UrlReader> UrlReader::create(net::ClientOptions options) {
   options.max_body_bytes = kMaxBytes;
+  std::optional<net::ForeignUrlRules> foreign = options.foreign_urls;
   STRAKE_TRY(net::HttpClient client, net::HttpClient::create(std::move(options)));
-  return UrlReader(std::move(client));
+  return UrlReader(std::move(client), std::move(foreign));
 }
 
 Result<std::string> UrlReader::read(std::string_view url, const net::CallOptions& call) const {
+  if (foreign_) STRAKE_CHECK_OK(net::check_foreign_url(url, *foreign_));
   if (is_file_url(url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(url));
     return read_file(path, kMaxBytes);
@@ -58,6 +62,7 @@ Result<std::string> UrlReader::read(std::string_view url, const net::CallOptions
 }
 
 Result<std::vector<std::string>> UrlReader::list(std::string_view folder_url, const net::CallOptions& call) const {
+  if (foreign_) STRAKE_CHECK_OK(net::check_foreign_url(folder_url, *foreign_));
   if (is_file_url(folder_url)) {
     STRAKE_TRY(const std::filesystem::path path, path_of_file_url(folder_url));
     return list_folder(path);

@@ -16,6 +16,7 @@ class UrlReader {
   /// The largest document read; a listing of a mirror is far below.
   static constexpr std::size_t kMaxBytes = 8u << 20;
 
+  /// With foreign_urls, for what a release names: those rules count for file URLs too.
   static Result<UrlReader> create(net::ClientOptions options = {});
 
   /// kNotFound when there is no such file (404); another refusal of the server has the code of its status.
@@ -26,9 +27,11 @@ class UrlReader {
   Result<std::vector<std::string>> list(std::string_view folder_url, const net::CallOptions& call = {}) const;
 
  private:
-  explicit UrlReader(net::HttpClient client) : client_(std::move(client)) {}
+  UrlReader(net::HttpClient client, std::optional<net::ForeignUrlRules> foreign)
+      : client_(std::move(client)), foreign_(std::move(foreign)) {}
 
   net::HttpClient client_;
+  std::optional<net::ForeignUrlRules> foreign_;  ///< for file URLs, which the client never sees
 };
 
 bool is_file_url(std::string_view url);

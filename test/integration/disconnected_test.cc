@@ -73,6 +73,10 @@ class Gap {
   }
   Words with_access(Words arguments, const std::string& auth = "both.json",
                     const std::string& conf = "empty.conf") const {
+    if (arguments[0] == "release" &&
+        (arguments[1] == "verify" || arguments[1] == "mirror" || arguments[1] == "bootimages")) {
+      arguments.insert(arguments.end(), {"--allow-location", release->location_prefix()});
+    }
     arguments.insert(arguments.end(),
                      {"--certificate-authority", (dir / "ca.pem").string(), "--authfile", (dir / auth).string(),
                       "--registries-conf", (dir / conf).string(), "--no-cache"});

@@ -31,6 +31,7 @@ class ReleaseInRegistry : public testing::Test {
     ASSERT_TRUE(published.registry.ok()) << published.registry.error().to_string();
     registry_ = published.registry->get();
     release_ = published.release.get();
+    allowed_ = release_->location_prefix();
     // Nothing of the release may come from anywhere but the mirror.
     ASSERT_TRUE(
         write_file_atomic(dir_ / "only-mirror.conf",
@@ -40,6 +41,8 @@ class ReleaseInRegistry : public testing::Test {
   }
 
   ProcessOutput strake(std::vector<std::string> arguments, const std::string& conf = "no-rules.conf") {
+    const bool follows = arguments[0] == "verify" || arguments[0] == "mirror" || arguments[0] == "bootimages";
+    if (follows && !allowed_.empty()) arguments.insert(arguments.end(), {"--allow-location", allowed_});
     arguments.insert(arguments.begin(), "release");
     arguments.insert(arguments.end(), {"--certificate-authority", registry_->ca_file().string(), "--authfile",
                                        (registry_->login_folder() / "config.json").string(), "--cache",
@@ -78,6 +81,7 @@ class ReleaseInRegistry : public testing::Test {
 
   RegistryServer* registry_ = nullptr;
   RegistryRelease* release_ = nullptr;
+  std::string allowed_;
   TempDir dir_;
 };
 
@@ -306,6 +310,35 @@ TEST_F(ReleaseInRegistry, UnsignedIsNotMirroredUnlessAsked) {
   strake_ok({"mirror", release_->reference(), other, "--artifacts", "metal", "--keyring", keyring()});
   EXPECT_TRUE(said_in(other)->starts_with("signed by "));
   EXPECT_EQ(strake({"verify", folder, "--keyring", (dir_ / "them.asc").string()}).exit.exit_code, 6);
+}
+
+/// The release names files of this machine as its signature store and as locations.
+TEST_F(ReleaseInRegistry, WhatItNamesOnThisMachineIsNotFollowed) {
+  allowed_ = "";
+  const std::string store = release_->signature_store().string();
+  const ProcessOutput unread = strake({"verify", release_->reference(), "--keyring", keyring()});
+  EXPECT_EQ(unread.exit.exit_code, 6) << "its store is not read: " << unread.stderr_bytes;
+  EXPECT_NE(unread.stderr_bytes.find("a file of this machine"), std::string::npos) << unread.stderr_bytes;
+  const auto with_store = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--keyring", keyring(), "--signature-store", store});
+    return strake(std::move(words));
+  };
+  const ProcessOutput artifacts = with_store({"verify", release_->reference(), "--artifacts", "all"});
+  EXPECT_EQ(artifacts.exit.exit_code, 3) << artifacts.stderr_bytes;
+  EXPECT_NE(artifacts.stderr_bytes.find("--allow-location"), std::string::npos) << artifacts.stderr_bytes;
+  const std::string folder = (dir_ / "mirror").string();
+  EXPECT_EQ(with_store({"mirror", release_->reference(), folder}).exit.exit_code, 3);
+  const ProcessOutput downloaded = strake({"bootimages", release_->reference(), "--platform", "metal", "--download",
+                                           (dir_ / "files").string(), "--allow-location", "file:///elsewhere"});
+  EXPECT_EQ(downloaded.exit.exit_code, 3) << downloaded.stderr_bytes;
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "files/x86_64.iso"));
+
+  // Carried along, it is not followed at all unless it is told to.
+  with_store({"mirror", release_->reference(), folder, "--artifacts", "none"});
+  const ProcessOutput carried = strake({"verify", folder, "--artifacts", "all", "--keyring", keyring()});
+  EXPECT_EQ(carried.exit.exit_code, 3) << carried.stderr_bytes;
+  EXPECT_NE(carried.stderr_bytes.find("--fetch-artifacts"), std::string::npos) << carried.stderr_bytes;
+  EXPECT_EQ(strake({"verify", folder, "--keyring", keyring(), "--allow-location", "sr\nv"}).exit.exit_code, 1);
 }
 
 /// Flips one bit of a file, and puts it back.

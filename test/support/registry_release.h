@@ -31,6 +31,8 @@ class RegistryRelease {
   std::filesystem::path sigstore_key() const { return dir_ / "sigstore.pub"; }
   /// The folder behind the URLs of the boot artifacts: x86_64.iso and so on.
   std::filesystem::path artifact_folder() const { return dir_ / "artifacts"; }
+  /// What --allow-location takes: the signature store and the boot artifacts of this release are files of this machine.
+  std::string location_prefix() const { return "file://" + dir_.path().string(); }
   std::string artifact_sha256(const std::string& file) const;
   const std::filesystem::path& directory() const { return dir_.path(); }
   const GpgSigner& signer() const { return signer_; }

@@ -8,6 +8,7 @@
 #include "cmd/cli/help.h"
 #include "cmd/cli/suggest.h"
 #include "cmd/version.h"
+#include "net/url.h"
 
 namespace strake::cmd {
 
@@ -128,6 +129,9 @@ class VerbParser {
   Status fill(Invocation& invocation) {
     for (const ArgumentSpec& argument : spec_.arguments) {
       if (argument.many) {
+        for (const std::string& text : lists_[argument.name]) {
+          STRAKE_CHECK_OK(net::refuse_control_characters(text, fmt::format("an argument of {}", argument.name)));
+        }
         invocation.set_value(argument.name, lists_[argument.name], "");
       } else if (shares_words(spec_) || app_.count(std::string(argument.name)) > 0) {
         STRAKE_CHECK_OK(set(invocation, argument.name, argument.type, argument.name));
@@ -182,7 +186,9 @@ class VerbParser {
       return;
     }
     texts_[long_name(option)] = option.default_value;
-    app_.add_option(flag_names(option), texts_[long_name(option)])->type_name(std::string(option.value_name));
+    CLI::Option* added = app_.add_option(flag_names(option), texts_[long_name(option)]);
+    added->type_name(std::string(option.value_name));
+    if (option.type.kind == ValueKind::kList) added->join(',');  // given twice it is one longer list
   }
 
   std::string see() const { return fmt::format("{} ", spec_.path); }
@@ -216,6 +222,7 @@ class VerbParser {
 
   Status set(Invocation& invocation, std::string_view name, const ValueType& type, std::string_view shown) {
     const std::string& text = texts_[name];
+    STRAKE_CHECK_OK(net::refuse_control_characters(text, fmt::format("the value of {}", shown)));
     STRAKE_TRY(OptionValue value, parse_option_value(type, shown, text));
     invocation.set_value(name, std::move(value), text);
     return {};

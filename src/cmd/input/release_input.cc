@@ -35,11 +35,26 @@ Result<std::optional<NamedMirror>> find_mirror(std::string_view text) {
   return std::optional(NamedMirror{std::move(files), std::move(release)});
 }
 
+/// For signature stores and boot artifacts: --certificate-authority counts.
+net::ClientOptions download_client(const Invocation& invocation) {
+  net::ClientOptions options;
+  options.ca_file = invocation.value("certificate-authority");
+  options.also_trust_system_roots = true;
+  return options;
+}
+
 }  // namespace
 
-Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader) {
-  release::SignatureDemand demand;
-  demand.reader = &reader;
+Result<ReleaseDemand> signature_demand(const Invocation& invocation) {
+  ReleaseDemand whole;
+  STRAKE_TRY(release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
+  whole.reader = std::make_unique<release::UrlReader>(std::move(reader));
+  STRAKE_TRY(net::ClientOptions foreign, foreign_client(invocation));
+  STRAKE_TRY(release::UrlReader foreign_reader, release::UrlReader::create(std::move(foreign)));
+  whole.foreign_reader = std::make_unique<release::UrlReader>(std::move(foreign_reader));
+  release::SignatureDemand& demand = whole.signatures;
+  demand.reader = whole.reader.get();
+  demand.foreign_reader = whole.foreign_reader.get();
   demand.call.timeout = 30s;
   demand.call.stop = invocation.stop;
   if (const std::string& file = invocation.value("keyring"); !file.empty()) {
@@ -48,7 +63,17 @@ Result<release::SignatureDemand> signature_demand(const Invocation& invocation, 
     demand.keyrings.push_back(std::move(keyring));
   }
   if (const std::string& place = invocation.value("signature-store"); !place.empty()) demand.stores = {place};
-  return demand;
+  return whole;
+}
+
+Result<net::ClientOptions> foreign_client(const Invocation& invocation) {
+  net::ClientOptions options = download_client(invocation);
+  options.foreign_urls.emplace();
+  for (const std::string& prefix : invocation.list("allow-location")) {
+    STRAKE_CHECK_OK(net::check_location_prefix(prefix).context("--allow-location"));
+    options.foreign_urls->allowed_prefixes.push_back(prefix);
+  }
+  return options;
 }
 
 Result<release::Keyring> kept_keyring_of(kube::KubeApi& api, const kube::Call& call, std::string_view otherwise) {
@@ -56,13 +81,6 @@ Result<release::Keyring> kept_keyring_of(kube::KubeApi& api, const kube::Call& c
   if (!kept.empty()) return release::any_of_keyrings(kept);
   return error(Code::kDenied, "{}: the cluster keeps no keyring; {}", kNoKeyringKnown, otherwise)
       .with_verdict(Verdict::kBlocked);
-}
-
-net::ClientOptions download_client(const Invocation& invocation) {
-  net::ClientOptions options;
-  options.ca_file = invocation.value("certificate-authority");
-  options.also_trust_system_roots = true;
-  return options;
 }
 
 Result<std::unique_ptr<release::ReleasePlace>> open_release(ImageAccess& access, std::string_view text) {

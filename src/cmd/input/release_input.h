@@ -27,6 +27,11 @@ inline constexpr OptionSpec kFetchArtifactsOption{
     "fetch-artifacts", "",
     "of a release in a folder or file: fetch boot artifacts it does not carry from their locations"};
 
+inline constexpr OptionSpec kAllowLocationOption{
+    "allow-location", "PREFIX",
+    "follow what a release names below this http, https or file URL, even to this machine; may be repeated", "",
+    kListValue};
+
 /// Whether boot artifacts that do not lie beside the release may be fetched from their locations: what was carried
 /// across an air gap does not reach out again unless it is told to.
 inline bool may_fetch_artifacts(const Invocation& invocation, const release::ReleasePlace& place) {
@@ -37,11 +42,15 @@ inline bool may_fetch_artifacts(const Invocation& invocation, const release::Rel
 inline constexpr std::string_view kNoKeyringKnown =
     "nobody said whose signature the release needs, and keyrings it names itself do not count";
 
-/// From these two options; `reader` is not owned.
-Result<release::SignatureDemand> signature_demand(const Invocation& invocation, const release::UrlReader& reader);
+/// From these two options; the readers stay with the demand.
+struct ReleaseDemand {
+  std::unique_ptr<release::UrlReader> reader, foreign_reader;
+  release::SignatureDemand signatures;
+};
+Result<ReleaseDemand> signature_demand(const Invocation& invocation);
 
-/// For signature stores and boot artifacts: --certificate-authority counts.
-net::ClientOptions download_client(const Invocation& invocation);
+/// For what the release names, its boot artifacts: --certificate-authority and --allow-location count.
+Result<net::ClientOptions> foreign_client(const Invocation& invocation);
 
 /// The place of a release; valid as long as the access. Contacts nobody, except about a tag that stands beside a
 /// digest.

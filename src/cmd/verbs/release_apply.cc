@@ -16,6 +16,7 @@ constexpr OptionSpec kReleaseApplyOwnOptions[] = {
      "OpenPGP public keys, one of which has to have signed; default: the keyrings the cluster keeps (release trust)",
      "", kFileValue},
     kSignatureStoreOption,
+    kAllowLocationOption,
     {"unsigned", "", "take the release without a signature; this is recorded in the cluster"},
     {"allow-downgrade", "", "go back to a release older than the present one, not behind the one installed first"},
     kKubeconfigOption,
@@ -30,8 +31,8 @@ Result<release::ProvenRelease> read_applied(const Invocation& invocation, ImageA
     return error(Code::kInvalidArgument,
                  "--unsigned asks for no signature: it excludes --keyring and --signature-store");
   }
-  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
-  STRAKE_TRY(release::SignatureDemand demand, signature_demand(invocation, reader));
+  STRAKE_TRY(ReleaseDemand whole, signature_demand(invocation));
+  release::SignatureDemand& demand = whole.signatures;
   if (demand.keyrings.empty() && !invocation.is_set("unsigned")) {
     STRAKE_TRY(release::Keyring kept,
                kept_keyring_of(api, call,

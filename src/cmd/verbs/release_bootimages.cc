@@ -29,7 +29,8 @@ constexpr OptionSpec kReleaseBootimagesOwnOptions[] = {
     {"decompress", "", "with --download: unpack gz, xz and zst on the way; the checksum of the content counts too"},
     {"o,output", "FORMAT", "text, json or stream (the metadata itself, as print-stream-json has it)", "text",
      one_of(kBootimagesFormats)},
-    kFetchArtifactsOption};
+    kFetchArtifactsOption,
+    kAllowLocationOption};
 constexpr auto kReleaseBootimagesOptions = join_options(kReleaseBootimagesOwnOptions, kImageOptions);
 
 struct ListedArtifact {
@@ -117,8 +118,9 @@ Status require_carried(ImageAccess& access, const release::ReleasePlace& place,
 
 Status download(const Invocation& invocation, ImageAccess& access, const release::ReleasePlace& place,
                 const std::vector<ListedArtifact>& listed) {
+  STRAKE_TRY(net::ClientOptions client, foreign_client(invocation));
   STRAKE_TRY(const release::ArtifactDownloads downloads,
-             release::ArtifactDownloads::create(access.runtime(), download_client(invocation), access.hooks()));
+             release::ArtifactDownloads::create(access.runtime(), std::move(client), access.hooks()));
   const std::filesystem::path folder = invocation.value("download");
   if (!may_fetch_artifacts(invocation, place)) STRAKE_CHECK_OK(require_carried(access, place, listed));
   const bool unpack = invocation.is_set("decompress");

@@ -32,6 +32,7 @@ constexpr OptionSpec kReleaseMirrorOwnOptions[] = {
     {"context", "NAME", "instead of --keyring: those of the cluster this context of the kubeconfig names"},
     kTimeoutOption,
     kSignatureStoreOption,
+    kAllowLocationOption,
     {"unsigned", "", "mirror a release that has no good signature; the mirror's index says so"},
     {"artifacts", "WHICH", "boot artifacts to copy: all, none, or platforms (metal,vmware; vsphere is vmware)", "all"},
     {"artifact-arch", "LIST", "architectures of boot artifacts (x86_64,aarch64) or all; default: the release's own"},
@@ -155,8 +156,8 @@ Status require_keyrings(const Invocation& invocation, release::SignatureDemand& 
 
 Result<MirroredSource> read_mirrored(const Invocation& invocation, ImageAccess& access,
                                      const release::ReleasePlace& place) {
-  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
-  STRAKE_TRY(release::SignatureDemand demand, signature_demand(invocation, reader));
+  STRAKE_TRY(ReleaseDemand whole, signature_demand(invocation));
+  release::SignatureDemand& demand = whole.signatures;
   const bool take_unsigned = invocation.is_set("unsigned");
   if (!take_unsigned) STRAKE_CHECK_OK(require_keyrings(invocation, demand));
   if (!demand.keyrings.empty()) {
@@ -232,8 +233,9 @@ class MirrorJob {
     if (!may_fetch_artifacts(invocation_, place_)) STRAKE_CHECK_OK(keep_carried(artifacts));
     const auto plan = release::plan_mirror(payload_, arch, artifacts, !signatures_.empty());
     note_steps(plan);
+    STRAKE_TRY(net::ClientOptions client, foreign_client(invocation_));
     STRAKE_TRY(const release::ArtifactDownloads downloads,
-               release::ArtifactDownloads::create(access_.runtime(), download_client(invocation_), access_.hooks()));
+               release::ArtifactDownloads::create(access_.runtime(), std::move(client), access_.hooks()));
     const release::ArtifactSource artifact_source(downloads, artifacts, access_.runtime());
     const release::MirrorSources sources{place_, artifact_source, signatures_};
     if (invocation_.is_set("dry-run")) return measure(target, sources, plan);

@@ -22,6 +22,8 @@ constexpr ArgumentSpec kVerifiedRelease[] = {{"REF", kReleaseArgumentHelp}};
 constexpr OptionSpec kReleaseVerifyOwnOptions[] = {
     kKeyringOption,
     kSignatureStoreOption,
+    kAllowLocationOption,
+    kFetchArtifactsOption,
     {"sigstore-key", "FILE", "PEM public key: a sigstore signature of this key has to lie beside the release image", "",
      kFileValue},
     {"sigstore-components", "", "with --sigstore-key: beside every component image too"},
@@ -180,16 +182,17 @@ Result<int> tell_chains(const Invocation& invocation, const std::vector<SeenChai
 Status verify_release(const Invocation& invocation, std::vector<SeenChain>& all) {
   STRAKE_TRY(const std::unique_ptr<ImageAccess> access, create_release_access(invocation));
   STRAKE_TRY(const auto place, open_release(*access, invocation.value("REF")));
-  STRAKE_TRY(const release::UrlReader reader, release::UrlReader::create(download_client(invocation)));
+  STRAKE_TRY(ReleaseDemand demand, signature_demand(invocation));
+  STRAKE_TRY(net::ClientOptions client, foreign_client(invocation));
   STRAKE_TRY(const release::ArtifactDownloads downloads,
-             release::ArtifactDownloads::create(access->runtime(), download_client(invocation), access->hooks()));
+             release::ArtifactDownloads::create(access->runtime(), std::move(client), access->hooks()));
   STRAKE_TRY(const std::optional<release::SigstoreDemand> sigstore, sigstore_demand(invocation));
   release::ChainOptions options;
   options.layers = invocation.choice<release::LayerCheck>("layers");
   options.artifacts = invocation.choice<release::ArtifactCheck>("artifacts");
-  STRAKE_TRY(options.signatures, signature_demand(invocation, reader));
+  options.signatures = demand.signatures;
   if (sigstore) options.sigstore = &*sigstore;
-  options.downloads = &downloads;
+  if (may_fetch_artifacts(invocation, *place)) options.downloads = &downloads;
   options.cache = access->cache();
   if (invocation.choice<VerifyFormat>("output") != VerifyFormat::kJson) {
     options.on_link = [&](const release::ChainLink& link) { print_link(link, invocation.out()); };
