@@ -91,6 +91,7 @@ void Conversation::dispatch() {
   exchange_ = std::make_shared<Exchange>(transport_.output_signal(), options_.queue);
   ServerRequest request = server_request(std::move(parsed));
   request.stop = exchange_->stop_token();
+  request.connection = transport_.handle();
   request.body_hold = std::make_shared<ByteBudget::Hold>(std::move(body_hold_));
   options_.on_request(std::move(request), exchange_);
 }
@@ -133,6 +134,7 @@ void Conversation::on_output() {
   if (output.overrun) {
     close_now();
   } else if (output.response) {
+    keep_alive_ = keep_alive_ && !output.last;
     send_response(*std::move(output.response));
   } else {
     if (output.stream_head) send_stream_head(*output.stream_head);

@@ -53,6 +53,8 @@ class ConversationTransport {
   virtual void close_now() = 0;
   /// Callable from any thread while the exchange is attached; makes on_output() be called.
   virtual std::function<void()> output_signal() = 0;
+  /// For requests: what their handlers may hold of the connection.
+  virtual std::shared_ptr<ConnectionHandle> handle() { return nullptr; }
 
  protected:
   ~ConversationTransport() = default;

@@ -28,6 +28,17 @@ bool Exchange::reserve_answer(std::size_t bytes) {
   return bytes <= kSmallAnswerBytes || answer_.grow(bytes);
 }
 
+void Exchange::count_queue_in(const std::shared_ptr<ByteBudget>& share) {
+  const std::scoped_lock lock(mutex_);
+  if (answered_) return;
+  for (ByteBudget::Hold* hold : {&answer_, &waiting_, &in_flight_}) hold->count_also_in(share);
+}
+
+void Exchange::end_connection() {
+  const std::scoped_lock lock(mutex_);
+  pending_.last = true;
+}
+
 bool Exchange::respond_unless_answered(Response response) {
   const std::scoped_lock lock(mutex_);
   if (answered_) return false;

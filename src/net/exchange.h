@@ -28,6 +28,10 @@ class Exchange : public StreamSink {
   // The handler's side.
   /// Room for an answer of this size. Small ones always have it: whoever asks little is answered under any load.
   bool reserve_answer(std::size_t bytes);
+  /// What waits for the client counts there too. To be called before there is an answer.
+  void count_queue_in(const std::shared_ptr<ByteBudget>& share);
+  /// The connection ends after the answer.
+  void end_connection();
   void respond(Response response);
   /// Only the first answer counts; true when this was it.
   bool respond_unless_answered(Response response);
@@ -44,6 +48,7 @@ class Exchange : public StreamSink {
     std::optional<ResponseHead> stream_head;
     std::string bytes;
     bool end = false;      ///< of the stream, after `bytes`
+    bool last = false;     ///< after this response the connection ends
     bool overrun = false;  ///< the client was too slow: cut the connection
   };
   Output take();

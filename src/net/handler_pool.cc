@@ -19,14 +19,19 @@ struct HandlerPool::Impl {
         if (jobs.empty()) return;
         job = std::move(jobs.front());
         jobs.pop_front();
+        ++running;
       }
       job();
+      job = nullptr;  // what it holds goes before it counts as done
+      const std::scoped_lock lock(mutex);
+      --running;
     }
   }
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> jobs;
+  std::size_t running = 0;
   bool stopping = false;
   std::vector<std::thread> threads;
 };
@@ -45,6 +50,11 @@ void HandlerPool::submit(std::function<void()> job) {
     impl_->jobs.push_back(std::move(job));
   }
   impl_->changed.notify_one();
+}
+
+bool HandlerPool::is_busy() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->running + impl_->jobs.size() >= impl_->threads.size();
 }
 
 void HandlerPool::stop() {

@@ -16,6 +16,9 @@ class HandlerPool {
   /// Never waits. The queue needs no limit of its own: a connection has at most one job in it.
   void submit(std::function<void()> job);
 
+  /// A job submitted now would wait for another to end.
+  bool is_busy() const;
+
   /// Drops the jobs that have not begun and waits for the others.
   void stop();
 

@@ -49,6 +49,12 @@ std::shared_ptr<StreamSink> Responder::stream(ResponseHead head, StreamOptions o
   return impl_->exchange;
 }
 
+void Responder::count_queue_in(const std::shared_ptr<ByteBudget>& share) const {
+  impl_->exchange->count_queue_in(share);
+}
+
+void Responder::end_connection() const { impl_->exchange->end_connection(); }
+
 struct HttpsServer::Impl {
   Handler handler;
   std::size_t gzip_above_bytes = 0;
@@ -65,7 +71,9 @@ struct HttpsServer::Impl {
   std::shared_ptr<ByteBudget> queue;
   std::unique_ptr<HandlerPool> pool;
   std::unique_ptr<HandlerPool> urgent_pool;  ///< when there are urgent requests
-  std::unique_ptr<ServerIo> io;              // after the pool: its threads submit to it, so they must end first
+  std::function<bool(const PeerCertificate&)> is_privileged;
+  std::unique_ptr<HandlerPool> spare_pool;  ///< when there are privileged clients
+  std::unique_ptr<ServerIo> io;             // after the pool: its threads submit to it, so they must end first
 
   void handle(ServerRequest request, std::shared_ptr<Exchange> exchange) {
     ++requests;
@@ -74,8 +82,7 @@ struct HttpsServer::Impl {
         std::make_shared<Responder::Impl>(std::move(exchange), gzip ? gzip_above_bytes : 0, error_response));
     // std::function wants to be copyable; the request is not copied this way.
     auto shared_request = std::make_shared<const ServerRequest>(std::move(request));
-    HandlerPool& chosen = urgent_pool && is_urgent(*shared_request) ? *urgent_pool : *pool;
-    chosen.submit([this, shared_request, responder] {
+    pool_for(*shared_request).submit([this, shared_request, responder] {
       try {
         handler(*shared_request, responder);
       } catch (...) {
@@ -84,9 +91,16 @@ struct HttpsServer::Impl {
     });
   }
 
+  HandlerPool& pool_for(const ServerRequest& request) {
+    if (urgent_pool && is_urgent(request)) return *urgent_pool;
+    const bool privileged = spare_pool && request.client_certificate && is_privileged(*request.client_certificate);
+    return privileged && pool->is_busy() && !spare_pool->is_busy() ? *spare_pool : *pool;
+  }
+
   void stop(std::chrono::milliseconds grace) {
     if (io) io->stop(grace);
     if (pool) pool->stop();
+    if (spare_pool) spare_pool->stop();
     if (urgent_pool) urgent_pool->stop();
   }
 };
@@ -119,6 +133,8 @@ Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
   impl->pool = std::make_unique<HandlerPool>(options.handler_threads);
   impl->is_urgent = std::move(options.is_urgent);
   if (impl->is_urgent) impl->urgent_pool = std::make_unique<HandlerPool>(1);
+  impl->is_privileged = options.is_privileged;
+  if (impl->is_privileged) impl->spare_pool = std::make_unique<HandlerPool>(options.spare_threads);
   impl->bodies = std::make_shared<ByteBudget>(options.max_total_body_bytes);
   impl->queue = std::make_shared<ByteBudget>(options.max_queued_bytes);
 
@@ -129,6 +145,7 @@ Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
   io.max_handshakes = options.max_handshakes;
   io.write_timeout = options.write_timeout;
   io.threads = options.io_threads;
+  io.is_privileged = std::move(options.is_privileged);
   io.conversation.limits = {options.max_header_bytes, options.max_body_bytes};
   io.conversation.request_timeout = options.request_timeout;
   io.conversation.idle_timeout = options.idle_timeout;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/byte_budget.h"
 #include "net/http.h"
 #include "net/url.h"
 
@@ -29,6 +30,19 @@ struct PeerCertificate {
   std::chrono::sys_seconds not_after;
   std::string sha256;
   std::string serial;  ///< hexadecimal, lower case
+};
+
+/// The connection a request came on, for whoever counts connections or ends them. Thread safe; no call waits. It may
+/// outlive the connection and the server.
+class ConnectionHandle {
+ public:
+  virtual ~ConnectionHandle() = default;
+  /// Since when it waits for a request, on a clock that is good for comparing only; 0 while it is busy, or gone.
+  virtual std::int64_t idle_since() const = 0;
+  /// Ends it at once, with what runs on it.
+  virtual void cut() = 0;
+  /// Called once, when it is gone: on an io thread, or in this call when it is gone already. Keep it short.
+  virtual void on_gone(std::function<void()> callback) = 0;
 };
 
 struct ServerRequest {
@@ -49,6 +63,8 @@ struct ServerRequest {
 
   /// Requested when the client goes away or the server's grace ends: long work should stop.
   std::stop_token stop;
+  /// Null for a head whose body is still to be read.
+  std::shared_ptr<ConnectionHandle> connection;
 };
 
 /// The sending end of a streamed response. Thread-safe; no call waits. It may outlive the server.
@@ -73,6 +89,11 @@ class Responder {
  public:
   void send(Response response) const;
   std::shared_ptr<StreamSink> stream(ResponseHead head, StreamOptions options = {}) const;
+
+  /// What waits for this client counts there too, beside all that waits in the server. Before the answer.
+  void count_queue_in(const std::shared_ptr<ByteBudget>& share) const;
+  /// The connection ends after the answer that is sent next.
+  void end_connection() const;
 
   struct Impl;
   explicit Responder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -127,6 +148,10 @@ struct ServerOptions {
   unsigned handler_threads = 8;
   /// Requests that are answered even when every handler thread is busy, by a thread of their own: health checks.
   std::function<bool(const ServerRequest&)> is_urgent;
+  /// Clients that are let in when busy clients have taken all places but the last sixteenth, and answered by spare
+  /// threads when all others are busy: administrators. On an io thread: must not wait.
+  std::function<bool(const PeerCertificate&)> is_privileged;
+  unsigned spare_threads = 2;
 
   /// The body of the answers the server gives by itself (400, 408, 413, 431, 500, ...); absent: a line of text. Called
   /// on any thread; must not throw.

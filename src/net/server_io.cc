@@ -2,20 +2,19 @@
 
 #include <sys/resource.h>
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <list>
 #include <thread>
 #include <unordered_map>
 
+#include <openssl/ssl.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
+
+#include "net/server_connection.h"
 
 namespace strake::net {
 namespace {
@@ -24,19 +23,11 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using IoError = boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 8 * 1024;  // every connection has so much, busy or not
-constexpr std::size_t kWritePieceBytes = 64 * 1024;
-/// A client whose request was refused may still be sending it. Closing at once would reset the connection and could
-/// destroy the answer in flight, so this much more is read and dropped, for this long.
-constexpr std::size_t kLingerBytes = 16 * 1024 * 1024;
-constexpr std::chrono::seconds kLingerTime{2};
-
 /// What the rest of the process needs: the database, files, other programs.
 constexpr std::size_t kReservedDescriptors = 128;
 constexpr std::size_t kFewestConnections = 16;
-
-using TimePoint = std::chrono::steady_clock::time_point;
-constexpr TimePoint kNever = TimePoint::max();
+/// One in so many places is for privileged clients alone, once all others are taken by clients that are busy.
+constexpr std::size_t kReservedPart = 16;
 
 /// An io_context with one thread: what runs there needs no strand, and no thread wakes another to share its work.
 struct IoLoop {
@@ -44,14 +35,6 @@ struct IoLoop {
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   std::thread thread;
 };
-
-std::string address_text(const tcp::socket& socket) {
-  IoError problem;
-  const tcp::endpoint peer = socket.remote_endpoint(problem);
-  if (problem) return "unknown";
-  const std::string address = peer.address().to_string();
-  return fmt::format("{}:{}", peer.address().is_v6() ? "[" + address + "]" : address, peer.port());
-}
 
 /// How many connections there are descriptors for.
 std::size_t connections_within_limits(std::size_t wanted) {
@@ -65,12 +48,11 @@ std::size_t connections_within_limits(std::size_t wanted) {
 }  // namespace
 
 struct ServerIo::Impl {
-  class Connection;
-
   /// A client that has said nothing yet: a socket and no more. TLS begins with its first byte.
   struct Arrival {
-    explicit Arrival(tcp::socket given) : socket(std::move(given)), deadline(socket.get_executor()) {}
+    Arrival(tcp::socket given, IoLoop& on) : socket(std::move(given)), loop(on), deadline(socket.get_executor()) {}
     tcp::socket socket;
+    IoLoop& loop;
     asio::steady_timer deadline;
   };
   using Arrivals = std::list<std::shared_ptr<Arrival>>;
@@ -78,24 +60,32 @@ struct ServerIo::Impl {
   explicit Impl(IoOptions given)
       : options(std::move(given)),
         capacity(connections_within_limits(options.max_connections)),
-        loops(std::max(options.threads, 1U)) {}
+        loops(std::max(options.threads, 1U)) {
+    host.conversation = options.conversation;
+    host.write_timeout = options.write_timeout;
+    host.admit = [this](const PeerIdentity& identity) { return admit(identity); };
+    host.closed = [this](const ServerConnection* connection) { remove(connection); };
+  }
 
   Status listen();
   void run_threads();
   void accept();
-  void on_accept(const IoError& problem, tcp::socket socket);
+  void on_accept(const IoError& problem, tcp::socket socket, IoLoop& loop);
   void wait_for_first_byte(const std::shared_ptr<Arrival>& arrival);
   void on_first_byte(const std::shared_ptr<Arrival>& arrival, const IoError& problem);
   /// False when nobody can be sent away.
   bool make_room_locked();
-  bool evict_oldest_locked(std::int64_t (Connection::*since)() const);
+  bool evict_oldest_locked(std::int64_t (ServerConnection::*since)() const);
+  bool admit(const PeerIdentity& identity);
+  std::shared_ptr<ServerConnection> connection_of(Arrival& arrival);
   static void close(const std::shared_ptr<Arrival>& arrival);
-  void remove(const Connection* connection);
-  std::vector<std::shared_ptr<Connection>> snapshot();
+  void remove(const ServerConnection* connection);
+  std::vector<std::shared_ptr<ServerConnection>> snapshot();
   void stop(std::chrono::milliseconds grace);
 
   const IoOptions options;
   const std::size_t capacity;
+  ConnectionHost host;        ///< before the loops: what they still hold when they go, uses it
   std::vector<IoLoop> loops;  ///< a connection stays with the one it was given at first
   std::size_t next_loop = 0;  ///< of the acceptor
   tcp::acceptor acceptor{loops.front().io};
@@ -106,266 +96,13 @@ struct ServerIo::Impl {
   mutable std::mutex mutex;
   std::condition_variable all_closed;
   Arrivals arrivals;  ///< the oldest first
-  std::unordered_map<const Connection*, std::weak_ptr<Connection>> connections;
+  std::unordered_map<const ServerConnection*, std::weak_ptr<ServerConnection>> connections;
   bool stopping = false;
   std::shared_ptr<const ServerTls> tls;
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> refused = 0;
   std::atomic<std::uint64_t> evicted = 0;
-  std::atomic<std::uint64_t> failed_handshakes = 0;
-  std::atomic<std::size_t> handshakes = 0;
 };
-
-/// Lives on its loop. Every operation under way holds a reference, so it goes when it is closed and the last one has
-/// returned.
-class ServerIo::Impl::Connection final : public std::enable_shared_from_this<Connection>, public ConversationTransport {
- public:
-  Connection(tcp::socket socket, Impl& server, std::shared_ptr<const ServerTls> tls, SSL* ssl)
-      : server_(server),
-        tls_(std::move(tls)),
-        stream_(std::move(socket), ssl),
-        watchdog_(stream_.get_executor()),
-        conversation_(server.options.conversation, *this) {
-    IoError ignored;
-    stream_.next_layer().set_option(tcp::no_delay(true), ignored);
-    stream_.next_layer().set_option(asio::socket_base::keep_alive(true), ignored);
-    ++server_.handshakes;
-  }
-  ~Connection() { end_handshake(); }
-
-  void start();
-  void drain();
-  void cut();
-
-  void send(std::string bytes) override;
-  bool sending() const override { return !outbox_.empty(); }
-  void set_deadline(std::chrono::milliseconds time) override { set(read_deadline_, time); }
-  void clear_deadline() override { read_deadline_ = kNever; }
-  void set_idle(bool idle) override { idle_since_ = idle ? now_ticks() : 0; }
-  void close_gracefully(bool client_may_be_sending) override;
-  void close_now() override;
-  std::function<void()> output_signal() override;
-
-  // For whoever looks for room, from any thread: since when it does nothing; 0 when it does something, or goes already.
-  std::int64_t handshaking_since() const { return doomed_ ? 0 : handshaking_since_.load(); }
-  std::int64_t idle_since() const { return doomed_ ? 0 : idle_since_.load(); }
-  void evict() {
-    doomed_ = true;
-    cut();
-  }
-
- private:
-  enum class State { kHandshaking, kOpen, kClosing, kClosed };
-
-  static std::int64_t now_ticks() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-  void end_handshake() {
-    if (handshaking_since_.exchange(0) != 0) --server_.handshakes;
-  }
-  void set(TimePoint& deadline, std::chrono::milliseconds time);
-  void watch_deadlines();
-  void on_watchdog();
-  void on_handshake(const IoError& problem);
-  void read_if_wanted();
-  void on_read(const IoError& problem, std::size_t size);
-  void write_next();
-  void on_write(const IoError& problem, std::size_t size);
-  void linger();
-
-  Impl& server_;
-  const std::shared_ptr<const ServerTls> tls_;
-  asio::ssl::stream<tcp::socket> stream_;
-  // The deadlines move with every request, the timer behind both hardly ever: it is set anew only when it would come
-  // too late, and when it comes too early it looks and is set again.
-  TimePoint read_deadline_ = kNever;
-  TimePoint write_deadline_ = kNever;
-  asio::steady_timer watchdog_;
-  TimePoint watchdog_at_ = kNever;
-  Conversation conversation_;
-  State state_ = State::kHandshaking;
-  std::atomic<std::int64_t> handshaking_since_ = now_ticks();
-  std::atomic<std::int64_t> idle_since_ = 0;
-  std::atomic<bool> doomed_ = false;
-  bool reading_ = false;
-  std::array<char, kReadBytes> read_buffer_;
-  std::deque<std::string> outbox_;  ///< not empty: a write is under way
-  std::size_t written_ = 0;         ///< of the front of the outbox
-  std::string linger_buffer_;
-  std::size_t lingered_ = 0;
-};
-
-using ServerConnection = ServerIo::Impl::Connection;
-
-void ServerConnection::start() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] {
-    // The time for the handshake counts like that for a request.
-    self->set(self->read_deadline_, self->server_.options.conversation.request_timeout);
-    if (self->tls_->plain) return self->on_handshake({});
-    self->stream_.async_handshake(asio::ssl::stream_base::server,
-                                  [self](const IoError& problem) { self->on_handshake(problem); });
-  });
-}
-
-void ServerConnection::on_handshake(const IoError& problem) {
-  end_handshake();
-  if (state_ == State::kClosed) return;
-  if (problem) {
-    ++server_.failed_handshakes;
-    close_now();
-    return;
-  }
-  state_ = State::kOpen;
-  const auto now = server_.options.conversation.now();
-  conversation_.begin(address_text(stream_.next_layer()), identify_peer(*tls_, stream_.native_handle(), now));
-  read_if_wanted();
-}
-
-void ServerConnection::set(TimePoint& deadline, std::chrono::milliseconds time) {
-  deadline = std::chrono::steady_clock::now() + time;
-  watch_deadlines();
-}
-
-void ServerConnection::watch_deadlines() {
-  const TimePoint next = std::min(read_deadline_, write_deadline_);
-  if (next >= watchdog_at_ || state_ == State::kClosed) return;
-  watchdog_at_ = next;
-  watchdog_.expires_at(next);
-  watchdog_.async_wait([self = shared_from_this()](const IoError& moved) {
-    if (!moved) self->on_watchdog();
-  });
-}
-
-void ServerConnection::on_watchdog() {
-  watchdog_at_ = kNever;
-  const TimePoint now = std::chrono::steady_clock::now();
-  if (write_deadline_ <= now) return close_now();
-  if (read_deadline_ <= now) {
-    read_deadline_ = kNever;
-    if (state_ != State::kOpen) return close_now();
-    conversation_.on_deadline();
-  }
-  watch_deadlines();
-}
-
-void ServerConnection::read_if_wanted() {
-  if (reading_ || state_ != State::kOpen || !conversation_.wants_bytes()) return;
-  reading_ = true;
-  auto on_bytes = [self = shared_from_this()](const IoError& problem, std::size_t size) {
-    self->on_read(problem, size);
-  };
-  const auto buffer = asio::buffer(read_buffer_);
-  if (tls_->plain) {
-    stream_.next_layer().async_read_some(buffer, std::move(on_bytes));
-  } else {
-    stream_.async_read_some(buffer, std::move(on_bytes));
-  }
-}
-
-void ServerConnection::on_read(const IoError& problem, std::size_t size) {
-  reading_ = false;
-  if (state_ != State::kOpen) return;
-  if (problem) {
-    conversation_.on_peer_end();
-  } else {
-    conversation_.on_bytes({read_buffer_.data(), size});
-  }
-  read_if_wanted();
-}
-
-void ServerConnection::send(std::string bytes) {
-  if (bytes.empty() || state_ != State::kOpen) return;
-  const bool idle = outbox_.empty();
-  outbox_.push_back(std::move(bytes));
-  if (idle) write_next();
-}
-
-void ServerConnection::write_next() {
-  set(write_deadline_, server_.options.write_timeout);
-  const std::string& front = outbox_.front();
-  const std::size_t piece = std::min(front.size() - written_, kWritePieceBytes);
-  auto on_sent = [self = shared_from_this()](const IoError& problem, std::size_t size) {
-    self->on_write(problem, size);
-  };
-  const auto buffer = asio::buffer(front.data() + written_, piece);
-  if (tls_->plain) {
-    asio::async_write(stream_.next_layer(), buffer, std::move(on_sent));
-  } else {
-    asio::async_write(stream_, buffer, std::move(on_sent));
-  }
-}
-
-void ServerConnection::on_write(const IoError& problem, std::size_t size) {
-  if (state_ != State::kOpen) return;
-  if (problem) return close_now();
-  written_ += size;
-  if (written_ == outbox_.front().size()) {
-    outbox_.pop_front();
-    written_ = 0;
-  }
-  if (!outbox_.empty()) return write_next();
-  write_deadline_ = kNever;
-  conversation_.on_written();
-  read_if_wanted();
-}
-
-std::function<void()> ServerConnection::output_signal() {
-  return [executor = stream_.get_executor(), weak = weak_from_this()] {
-    asio::post(executor, [weak] {
-      const auto self = weak.lock();
-      if (self && self->state_ == State::kOpen) self->conversation_.on_output();
-      if (self) self->read_if_wanted();
-    });
-  };
-}
-
-void ServerConnection::drain() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] {
-    if (self->state_ == State::kHandshaking) self->close_now();
-    if (self->state_ == State::kOpen) self->conversation_.on_drain();
-  });
-}
-
-void ServerConnection::cut() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->close_now(); });
-}
-
-void ServerConnection::close_gracefully(bool client_may_be_sending) {
-  state_ = State::kClosing;
-  set(read_deadline_, kLingerTime);
-  // Ours is sent, theirs is not waited for: a client that keeps idle connections looks at this one only when it needs
-  // it.
-  auto on_sent = [self = shared_from_this(), client_may_be_sending](const IoError&) {
-    if (self->state_ == State::kClosed) return;
-    if (!client_may_be_sending) return self->close_now();
-    IoError ignored;
-    self->stream_.next_layer().shutdown(tcp::socket::shutdown_send, ignored);
-    self->linger_buffer_.resize(kReadBytes);
-    self->linger();
-  };
-  if (tls_->plain) return asio::post(stream_.get_executor(), [on_sent] { on_sent({}); });
-  SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
-  stream_.async_shutdown(std::move(on_sent));
-}
-
-void ServerConnection::linger() {
-  stream_.next_layer().async_read_some(asio::buffer(linger_buffer_),
-                                       [self = shared_from_this()](const IoError& problem, std::size_t size) {
-                                         if (self->state_ == State::kClosed) return;
-                                         self->lingered_ += size;
-                                         if (problem || self->lingered_ > kLingerBytes) return self->close_now();
-                                         self->linger();
-                                       });
-}
-
-void ServerConnection::close_now() {
-  if (state_ == State::kClosed) return;
-  state_ = State::kClosed;
-  end_handshake();
-  watchdog_.cancel();
-  IoError ignored;
-  stream_.next_layer().close(ignored);
-  conversation_.abandon();
-  server_.remove(this);
-}
 
 Status ServerIo::Impl::listen() {
   IoError problem;
@@ -379,10 +116,10 @@ Status ServerIo::Impl::listen() {
                  options.address);
   }
   const tcp::endpoint endpoint(address, options.port);
-  acceptor.open(endpoint.protocol(), problem);
-  if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
-  if (!problem) acceptor.bind(endpoint, problem);
-  if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
+  (void)acceptor.open(endpoint.protocol(), problem);
+  if (!problem) (void)acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
+  if (!problem) (void)acceptor.bind(endpoint, problem);
+  if (!problem) (void)acceptor.listen(asio::socket_base::max_listen_connections, problem);
   if (problem) {
     const Code code = problem == asio::error::access_denied ? Code::kDenied : Code::kUnavailable;
     return error(code, "cannot listen on {} port {}: {}; choose another address or port", options.address, options.port,
@@ -401,7 +138,7 @@ void ServerIo::Impl::run_threads() {
           loop.io.run();
           return;
         } catch (const std::exception&) {
-          // Out of memory in one connection's step: that connection is lost to its timeouts, the others go on.
+          continue;  // out of memory in one connection's step: it is lost to its timeouts, the others go on
         }
       }
     });
@@ -409,13 +146,14 @@ void ServerIo::Impl::run_threads() {
 }
 
 void ServerIo::Impl::accept() {
-  const asio::any_io_executor home = loops[next_loop].io.get_executor();
+  IoLoop& home = loops[next_loop];
   next_loop = (next_loop + 1) % loops.size();
-  acceptor.async_accept(home,
-                        [this](const IoError& problem, tcp::socket socket) { on_accept(problem, std::move(socket)); });
+  acceptor.async_accept(home.io, [this, &home](const IoError& problem, tcp::socket socket) {
+    on_accept(problem, std::move(socket), home);
+  });
 }
 
-void ServerIo::Impl::on_accept(const IoError& problem, tcp::socket socket) {
+void ServerIo::Impl::on_accept(const IoError& problem, tcp::socket socket, IoLoop& loop) {
   if (!acceptor.is_open()) return;
   if (problem) {
     // Mostly "too many open files": trying again at once would only burn the processor.
@@ -433,7 +171,7 @@ void ServerIo::Impl::on_accept(const IoError& problem, tcp::socket socket) {
     if (arrivals.size() + connections.size() >= capacity && !make_room_locked()) {
       ++refused;
     } else {
-      arrival = arrivals.emplace_back(std::make_shared<Arrival>(std::move(socket)));
+      arrival = arrivals.emplace_back(std::make_shared<Arrival>(std::move(socket), loop));
     }
   }
   if (arrival) wait_for_first_byte(arrival);
@@ -452,24 +190,42 @@ void ServerIo::Impl::wait_for_first_byte(const std::shared_ptr<Arrival>& arrival
 }
 
 void ServerIo::Impl::on_first_byte(const std::shared_ptr<Arrival>& arrival, const IoError& problem) {
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<ServerConnection> connection;
   {
     const std::scoped_lock lock(mutex);
     const auto place = std::find(arrivals.begin(), arrivals.end(), arrival);
     if (place == arrivals.end()) return;  // it made room for somebody, or its time was up
     arrivals.erase(place);
     if (!problem && !stopping) {
-      if (handshakes >= options.max_handshakes) evict_oldest_locked(&Connection::handshaking_since);
-      if (SSL* ssl = SSL_new(tls->context.get())) {
-        connection = std::make_shared<Connection>(std::move(arrival->socket), *this, tls, ssl);
-        connections.emplace(connection.get(), connection);
-      }
+      if (host.handshakes >= options.max_handshakes) evict_oldest_locked(&ServerConnection::handshaking_since);
+      connection = connection_of(*arrival);
+      if (connection) connections.emplace(connection.get(), connection);
     }
   }
   arrival->deadline.cancel();
   if (connection) return connection->start();
   IoError ignored;
-  arrival->socket.close(ignored);
+  (void)arrival->socket.close(ignored);
+}
+
+std::shared_ptr<ServerConnection> ServerIo::Impl::connection_of(Arrival& arrival) {
+  IoError failed;
+  const bool ipv6 = arrival.socket.local_endpoint(failed).address().is_v6();
+  SSL* const ssl = failed ? nullptr : SSL_new(tls->context.get());
+  if (ssl == nullptr) return nullptr;
+  const int socket = arrival.socket.release(failed);
+  STRAKE_INVARIANT(!failed);
+  return ServerConnection::make({arrival.loop.io, socket, ipv6, tls, ssl}, host);
+}
+
+bool ServerIo::Impl::admit(const PeerIdentity& identity) {
+  const std::size_t for_all = capacity - capacity / kReservedPart;
+  const std::scoped_lock lock(mutex);
+  if (arrivals.size() + connections.size() <= for_all) return true;
+  if (identity.certificate && options.is_privileged && options.is_privileged(*identity.certificate)) return true;
+  if (make_room_locked()) return true;
+  ++refused;
+  return false;
 }
 
 bool ServerIo::Impl::make_room_locked() {
@@ -479,11 +235,12 @@ bool ServerIo::Impl::make_room_locked() {
     ++evicted;
     return true;
   }
-  return evict_oldest_locked(&Connection::handshaking_since) || evict_oldest_locked(&Connection::idle_since);
+  return evict_oldest_locked(&ServerConnection::handshaking_since) ||
+         evict_oldest_locked(&ServerConnection::idle_since);
 }
 
-bool ServerIo::Impl::evict_oldest_locked(std::int64_t (Connection::*since)() const) {
-  std::shared_ptr<Connection> oldest;
+bool ServerIo::Impl::evict_oldest_locked(std::int64_t (ServerConnection::*since)() const) {
+  std::shared_ptr<ServerConnection> oldest;
   std::int64_t oldest_since = 0;
   for (const auto& [key, weak] : connections) {
     auto connection = weak.lock();
@@ -502,12 +259,12 @@ bool ServerIo::Impl::evict_oldest_locked(std::int64_t (Connection::*since)() con
 void ServerIo::Impl::close(const std::shared_ptr<Arrival>& arrival) {
   asio::post(arrival->socket.get_executor(), [arrival] {
     IoError ignored;
-    arrival->socket.close(ignored);
+    (void)arrival->socket.close(ignored);
     arrival->deadline.cancel();
   });
 }
 
-void ServerIo::Impl::remove(const Connection* connection) {
+void ServerIo::Impl::remove(const ServerConnection* connection) {
   const std::scoped_lock lock(mutex);
   connections.erase(connection);
   if (connections.empty()) all_closed.notify_all();
@@ -515,7 +272,7 @@ void ServerIo::Impl::remove(const Connection* connection) {
 
 std::vector<std::shared_ptr<ServerConnection>> ServerIo::Impl::snapshot() {
   const std::scoped_lock lock(mutex);
-  std::vector<std::shared_ptr<Connection>> open;
+  std::vector<std::shared_ptr<ServerConnection>> open;
   for (const auto& [key, weak] : connections) {
     if (auto connection = weak.lock()) open.push_back(std::move(connection));
   }
@@ -532,7 +289,7 @@ void ServerIo::Impl::stop(std::chrono::milliseconds grace) {
   }
   asio::post(acceptor.get_executor(), [this] {
     IoError ignored;
-    acceptor.close(ignored);
+    (void)acceptor.close(ignored);
     accept_retry.cancel();
   });
   for (const auto& connection : snapshot()) connection->drain();
@@ -575,7 +332,7 @@ ServerStats ServerIo::stats() const {
   stats.accepted_connections = impl_->accepted;
   stats.refused_connections = impl_->refused;
   stats.evicted_connections = impl_->evicted;
-  stats.failed_handshakes = impl_->failed_handshakes;
+  stats.failed_handshakes = impl_->host.failed_handshakes;
   return stats;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,7 @@ struct IoOptions {
   std::size_t max_handshakes = 0;
   std::chrono::milliseconds write_timeout{};
   unsigned threads = 1;
+  std::function<bool(const PeerCertificate&)> is_privileged;
   ConversationOptions conversation;  ///< its callbacks run on io threads
 };
 

@@ -215,5 +215,138 @@ TEST(ServerLimits, HealthIsAnsweredWhenEveryHandlerIsBusy) {
   for (RawTlsClient& client : slow) EXPECT_TRUE(client.read_to_end().ends_with("ok"));
 }
 
+/// Clients with this certificate are privileged.
+ServerOptions with_privileged(std::size_t max_connections) {
+  ServerOptions options;
+  options.client_ca_pem = "self";
+  options.max_connections = max_connections;
+  options.is_privileged = [](const PeerCertificate& certificate) { return certificate.common_name == "root"; };
+  return options;
+}
+
+TEST(ServerLimits, TheLastPlacesAreForThePrivileged) {
+  std::atomic<int> streams = 0;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<StreamSink>> sinks;
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        if (request.raw_target != "/stream") return responder.send({200, {}, "ok"});
+        const std::scoped_lock lock(mutex);
+        sinks.push_back(responder.stream({200, {}}));
+        ++streams;
+      },
+      with_privileged(32));
+  // Busy clients take what they can get: 30 of 32 places.
+  std::vector<RawTlsClient> busy;
+  for (int i = 0; i < 30; ++i) {
+    busy.push_back(server.raw_client());
+    ASSERT_TRUE(busy.back().write("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+  }
+  while (streams < 30) std::this_thread::yield();
+  RawTlsClient one_more = server.raw_client();
+  (void)one_more.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(one_more.read_to_end(), "");
+  EXPECT_EQ(server.server().stats().refused_connections, 1U);
+  RawTlsClient root = server.raw_client(server.authority().client("root"));
+  ASSERT_TRUE(root.write("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ok());
+  EXPECT_TRUE(root.read_to_end().ends_with("ok"));
+}
+
+TEST(ServerLimits, ThePrivilegedHaveThreadsWhenAllOthersAreBusy) {
+  std::latch arrived(2), go(1);
+  ServerOptions options = with_privileged(32);
+  options.handler_threads = 2;
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        if (request.raw_target == "/slow") {
+          arrived.count_down();
+          go.wait();
+        }
+        responder.send({200, {}, "ok"});
+      },
+      options);
+  std::vector<RawTlsClient> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(server.raw_client());
+    ASSERT_TRUE(slow.back().write("GET /slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ok());
+  }
+  arrived.wait();
+  RawTlsClient root = server.raw_client(server.authority().client("root"));
+  ASSERT_TRUE(root.write("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ok());
+  EXPECT_TRUE(root.read_to_end().ends_with("ok"));
+  go.count_down();
+  for (RawTlsClient& client : slow) EXPECT_TRUE(client.read_to_end().ends_with("ok"));
+}
+
+TEST(ServerLimits, AnswersOfOneClientCountInItsShareToo) {
+  const auto share = std::make_shared<ByteBudget>(10 * kMebibyte);
+  ServerOptions options;
+  options.gzip_above_bytes = 0;
+  TestServer server(
+      [&](const ServerRequest& request, const Responder& responder) {
+        if (request.headers.has("X-Counted")) responder.count_queue_in(share);
+        responder.send({200, {}, std::string(8 * kMebibyte, 'x')});
+      },
+      options);
+  RawTlsClient reader = server.raw_client();
+  ASSERT_TRUE(reader.write("GET / HTTP/1.1\r\nHost: h\r\nX-Counted: 1\r\n\r\n").ok());
+  while (share->used() == 0) std::this_thread::yield();
+  EXPECT_EQ(server.client().send({"GET", server.url("/"), {{"X-Counted", "1"}}, {}})->status, 429);
+  EXPECT_EQ(server.client().send({"GET", server.url("/"), {}, {}})->status, 200) << "others are not concerned";
+}
+
+TEST(ServerLimits, AShareTakesFromTheWhole) {
+  const auto whole = std::make_shared<ByteBudget>(10);
+  const auto share = std::make_shared<ByteBudget>(8, whole);
+  const auto server = std::make_shared<ByteBudget>(9);
+  ByteBudget::Hold others(whole);
+  EXPECT_TRUE(others.grow(4));
+  ByteBudget::Hold own(server);
+  own.count_also_in(share);
+  EXPECT_FALSE(own.grow(7)) << "of the whole 6 are left";
+  EXPECT_EQ(share->used() + server->used(), 0U) << "and nothing stays behind";
+  others.release();
+  EXPECT_FALSE(own.grow(9)) << "the share has 8";
+  EXPECT_TRUE(own.grow(8));
+  EXPECT_EQ(whole->used(), 8U);
+  ByteBudget::Hold moved = std::move(own);
+  moved.release();
+  EXPECT_EQ(whole->used() + share->used() + server->used(), 0U);
+}
+
+TEST(ServerLimits, AHandlerEndsConnections) {
+  std::mutex mutex;
+  std::shared_ptr<ConnectionHandle> first;
+  std::atomic<int> gone = 0;
+  TestServer server([&](const ServerRequest& request, const Responder& responder) {
+    const std::scoped_lock lock(mutex);
+    if (request.raw_target == "/stream") {
+      first = request.connection;
+      first->on_gone([&] { ++gone; });
+      responder.stream({200, {}})->write("begun");
+    } else if (request.raw_target == "/cut") {
+      first->cut();
+      responder.send({200, {}, "cut"});
+    } else {
+      responder.end_connection();
+      responder.send({200, {}, "last"});
+    }
+  });
+  RawTlsClient watcher = server.raw_client();
+  ASSERT_TRUE(watcher.write("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+  ASSERT_TRUE(watcher.read_until("begun").ok());
+  EXPECT_EQ(server.client().send({"GET", server.url("/cut"), {}, {}})->body, "cut");
+  EXPECT_EQ(watcher.read_to_end().find("0\r\n\r\n"), std::string::npos) << "the stream just ends";
+  while (gone == 0) std::this_thread::yield();
+  EXPECT_EQ(first->idle_since(), 0);
+  first->cut();  // of one that is gone does nothing
+  bool at_once = false;
+  first->on_gone([&] { at_once = true; });
+  EXPECT_TRUE(at_once);
+  RawTlsClient last = server.raw_client();
+  ASSERT_TRUE(last.write("GET /last HTTP/1.1\r\nHost: h\r\n\r\n").ok());
+  EXPECT_TRUE(last.read_to_end().ends_with("last")) << "although the client would have kept it";
+}
+
 }  // namespace
 }  // namespace strake::net::server_limits_test
