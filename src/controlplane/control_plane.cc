@@ -17,6 +17,9 @@ namespace {
 /// that say so every ten seconds cost more than all else.
 constexpr runtime::Duration kReportUnchanged = std::chrono::minutes(5);
 
+/// As etcd's largest: ten thousand nodes with their history take a tenth of it, and a disk is not filled to its end.
+constexpr std::uint64_t kMaxDatabaseBytes = 8ULL << 30;
+
 }  // namespace
 
 struct ControlPlane::Impl {
@@ -56,6 +59,7 @@ Status ControlPlane::Impl::open_service() {
   registry = std::make_shared<const apistore::Registry>(std::move(loaded));
   apistore::ServiceOptions service_options;
   service_options.store.directory = options.state / "db";
+  service_options.store.max_bytes = kMaxDatabaseBytes;
   service_options.on_problem = signals.store_hook();
   STRAKE_CHECK_OK(
       claim_state().context("the state folder {} cannot be used; choose another with --state", options.state.string()));
@@ -91,9 +95,15 @@ Status ControlPlane::Impl::serve() {
   server_options.names = options.server_names;
   server_options.state_directory = options.state;
   server_options.program_version = options.version;
+  server_options.audit_log = options.audit_log;
   server_options.more_metrics = [this] { return signals.metrics_text(); };
-  STRAKE_TRY_CONTEXT(server, apistore::rest::ApiServer::start(*service, server_options), "--listen {}",
-                     options.listen.to_string());
+  auto started = apistore::rest::ApiServer::start(*service, server_options);
+  if (!started.ok()) {
+    const bool because_of_log = started.error().reason() == apistore::rest::kNoAuditLog;
+    return std::move(started).error().context(because_of_log ? "starting the API server"
+                                                             : fmt::format("--listen {}", options.listen.to_string()));
+  }
+  server = *std::move(started);
   STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.state / "kubeconfig"));
   if (!options.kubeconfig_copy.empty()) {
     STRAKE_TRY(kubeconfig, server->write_kubeconfig(options.kubeconfig_copy));

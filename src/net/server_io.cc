@@ -221,9 +221,11 @@ std::shared_ptr<ServerConnection> ServerIo::Impl::connection_of(Arrival& arrival
 bool ServerIo::Impl::admit(const PeerIdentity& identity) {
   const std::size_t for_all = capacity - capacity / kReservedPart;
   const std::scoped_lock lock(mutex);
-  if (arrivals.size() + connections.size() <= for_all) return true;
+  // Those that are still at their handshake make room when they come, not here: a newcomer does not drive out the next.
+  const std::size_t established = connections.size() - std::min<std::size_t>(connections.size(), host.handshakes);
+  if (established <= for_all) return true;
   if (identity.certificate && options.is_privileged && options.is_privileged(*identity.certificate)) return true;
-  if (make_room_locked()) return true;
+  if (evict_oldest_locked(&ServerConnection::idle_since)) return true;
   ++refused;
   return false;
 }

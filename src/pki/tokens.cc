@@ -146,6 +146,15 @@ Status TokenFile::revoke(const std::string& id) {
   return write();
 }
 
+Result<bool> TokenFile::still_counts(std::string_view sha256, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  STRAKE_CHECK_OK(read_if_changed());
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const auto& expires = entry.record.owner.expires;
+    return equal_in_constant_time(entry.sha256, sha256) && (!expires || now < *expires);
+  });
+}
+
 template <typename Counts>
 Result<std::optional<TokenRecord>> TokenFile::search(std::string_view secret, WallTime now, Counts counts) {
   if (secret.empty() || secret.size() > kMaxTokenBytes) return std::optional<TokenRecord>();

@@ -62,6 +62,9 @@ class TokenFile {
   /// kNotFound when there is no such token.
   Status revoke(const std::string& id);
 
+  /// Whether the token with this SHA-256 still counts, for whatever use: for answers that outlive their request.
+  Result<bool> still_counts(std::string_view sha256, WallTime now);
+
   /// nullopt when nobody owns it, not any more, or not for this use. The time this takes says nothing about the tokens
   /// in the file.
   Result<std::optional<TokenOwner>> owner_of(std::string_view secret, const TokenUse& use, WallTime now);

@@ -88,10 +88,19 @@ struct ApiServer::Impl {
   mutable std::mutex certificates_mutex;
   Certificates certificates;
   std::string served_trust = certificates.authority.trust_sha256();
+  std::unique_ptr<AuditLog> audit;
   std::unique_ptr<Router> router;
   std::optional<net::HttpsServer> server;
   std::vector<std::filesystem::path> kubeconfigs;  ///< the administrator's, written again when it changes
   runtime::Task renewal;
+  runtime::Task sweep;
+
+  void sweep_credentials(const std::stop_token& stop) {
+    while (service.runtime().sleep(options.credential_check, stop).ok()) {
+      const Status swept = router->sweep_credentials();
+      if (!swept.ok()) service.report("credential check", swept.error());
+    }
+  }
 
   void renew_certificates(const std::stop_token& stop) {
     runtime::Runtime& runtime = service.runtime();
@@ -152,7 +161,18 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
                      "preparing the API server's certificates");
   auto impl = std::make_unique<Impl>(service, std::move(options), std::move(certificates));
 
+  if (!impl->options.audit_log.empty()) {
+    AuditOptions audit;
+    audit.file = impl->options.audit_log;
+    audit.on_problem = [&service](const Error& problem) { service.report("audit log", problem); };
+    auto opened = AuditLog::open(runtime, std::move(audit));
+    if (!opened.ok()) return std::move(opened).error().with_reason(std::string(kNoAuditLog));
+    impl->audit = *std::move(opened);
+  }
+
   RouterOptions router_options;
+  router_options.user_limits = impl->options.user_limits;
+  router_options.audit = impl->audit.get();
   router_options.program_version = impl->options.program_version;
   router_options.token_file = impl->options.state_directory / "tokens.json";
   router_options.revocation_file = impl->certificates.authority.directory() / "revoked.json";
@@ -180,6 +200,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
   Router* const router = impl->router.get();
   server_options.before_body = [router](const net::ServerRequest& head) { return router->refuse_unknown(head); };
   server_options.is_urgent = Router::is_health_check;
+  // Whether the certificate still counts is asked with each request; this only opens a door that is never crowded.
+  server_options.is_privileged = [](const net::PeerCertificate& certificate) {
+    return Caller{certificate.common_name, certificate.organizations}.is_admin();
+  };
   STRAKE_TRY_CONTEXT(
       impl->server,
       net::HttpsServer::start(std::move(server_options),
@@ -189,6 +213,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Service& service, ApiServerO
       "starting the API server on {} port {}", impl->options.address, impl->options.port);
   impl->renewal =
       runtime.spawn("certificate-renewal", [self](std::stop_token stop) { self->renew_certificates(stop); });
+  impl->sweep = runtime.spawn("credential-sweep", [self](std::stop_token stop) { self->sweep_credentials(stop); });
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
 }
 
@@ -222,9 +247,11 @@ pki::TokenFile& ApiServer::tokens() { return impl_->router->tokens(); }
 void ApiServer::stop(std::chrono::milliseconds grace) {
   if (!impl_) return;
   impl_->renewal.stop_and_join();
+  impl_->sweep.stop_and_join();
   // Watches first: their streams end in good order, and clients come back elsewhere or later.
   impl_->router->stop();
   impl_->server->stop(grace);
+  if (impl_->audit) impl_->audit->stop();
 }
 
 }  // namespace strake::apistore::rest

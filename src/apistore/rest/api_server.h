@@ -4,6 +4,7 @@
 //   STATE/pki/issued.json   certificates that were issued to others (pki/issued.h)
 //   STATE/pki/revoked.json  certificates that do not count any more (pki/revocations.h)
 //   STATE/tokens.json       bearer tokens, hashed (pki/tokens.h)
+//   STATE/audit.log         who asked for what (guard/audit_log.h), unless it is put elsewhere or not kept
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "apistore/guard/user_guard.h"
 #include "apistore/rest/watch_hub.h"
 #include "apistore/service/service.h"
 #include "base/result.h"
@@ -34,7 +36,13 @@ struct ApiServerOptions {
   WatchHubOptions watches;
   std::function<std::string()> more_metrics;  ///< of the program around it: added to /metrics
   runtime::Duration certificate_check = std::chrono::hours(1);
+  runtime::Duration credential_check = std::chrono::seconds(1);  ///< how soon a revoked one ends what it holds open
+  UserLimits user_limits;
+  std::filesystem::path audit_log;  ///< empty: none
 };
+
+/// The reason of the error when the audit log cannot be written.
+inline constexpr std::string_view kNoAuditLog = "NoAuditLog";
 
 class ApiServer {
  public:

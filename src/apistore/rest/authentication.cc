@@ -1,6 +1,7 @@
 #include "apistore/rest/authentication.h"
 
 #include "base/text.h"
+#include "codec/digest.h"
 
 namespace strake::apistore::rest {
 
@@ -36,7 +37,11 @@ Result<Identity> authenticate(const net::ServerRequest& request, const Credentia
                          credentials.revocations->why_revoked(certificate.serial), "looking up revoked certificates");
       if (reason) return unauthorized("the client certificate has been revoked");
     }
-    return Identity{authenticated_caller(certificate.common_name, certificate.organizations), certificate.not_after};
+    Caller caller = authenticated_caller(certificate.common_name, certificate.organizations);
+    return Identity{caller,
+                    certificate.not_after,
+                    {Credential::Kind::kCertificate, certificate.serial, certificate.not_after},
+                    caller};
   }
   if (const auto token = bearer_token(request.headers)) {
     std::optional<pki::TokenOwner> owner;
@@ -44,12 +49,29 @@ Result<Identity> authenticate(const net::ServerRequest& request, const Credentia
       STRAKE_TRY_CONTEXT(owner, credentials.tokens->owner_of(*token, pki::TokenUse{}, now), "looking up a token");
     }
     if (!owner) return unauthorized("the token is unknown or has expired");
-    return Identity{authenticated_caller(owner->user, owner->groups), owner->expires};
+    Caller caller = authenticated_caller(owner->user, owner->groups);
+    return Identity{
+        caller, owner->expires, {Credential::Kind::kToken, codec::sha256_hex(*token), owner->expires}, caller};
   }
   if (!request.client_certificate_problem.empty()) {
     return unauthorized(fmt::format("the client certificate is not accepted: {}", request.client_certificate_problem));
   }
   return unauthorized("");
+}
+
+Result<bool> still_counts(const Credential& credential, const Credentials& credentials, WallTime now) {
+  if (credential.expires && *credential.expires <= now) return false;
+  switch (credential.kind) {
+    case Credential::Kind::kCertificate: {
+      if (credentials.revocations == nullptr) return true;
+      STRAKE_TRY(const std::optional<std::string> reason, credentials.revocations->why_revoked(credential.id));
+      return !reason.has_value();
+    }
+    case Credential::Kind::kToken:
+      if (credentials.tokens == nullptr) return false;
+      return credentials.tokens->still_counts(credential.id, now);
+  }
+  return false;
 }
 
 Result<Caller> acting_caller(const Caller& caller, const net::Headers& headers) {

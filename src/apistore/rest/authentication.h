@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "apistore/guard/connection_register.h"
 #include "apistore/rules/authorization.h"
 #include "base/result.h"
 #include "net/http_server.h"
@@ -19,8 +20,10 @@ namespace strake::apistore::rest {
 using pki::WallTime;
 
 struct Identity {
-  Caller caller;
+  Caller caller;                    ///< in whose name the request is made
   std::optional<WallTime> expires;  ///< long answers must not outlive it
+  Credential credential;
+  Caller proven = {};  ///< whom the credential names: limits and the audit log go by it
 };
 
 /// What is asked about a request's proof; each may be null.
@@ -34,6 +37,9 @@ std::optional<std::string_view> bearer_token(const net::Headers& headers);
 
 /// kUnauthenticated when the request does not prove who sends it.
 Result<Identity> authenticate(const net::ServerRequest& request, const Credentials& credentials, WallTime now);
+
+/// Whether a credential that counted once still does.
+Result<bool> still_counts(const Credential& credential, const Credentials& credentials, WallTime now);
 
 /// Administrators may act as somebody else (Impersonate-User, Impersonate-Group); others are refused.
 Result<Caller> acting_caller(const Caller& caller, const net::Headers& headers);

@@ -55,8 +55,9 @@ const TableLayout& ResourceHandler::layout(const Call& call) const {
 }
 
 std::optional<net::Response> ResourceHandler::serve(const Identity& identity, const ResourcePath& path, Verb verb,
-                                                    const net::ServerRequest& http, const net::Responder& responder) {
-  Call call{Request{identity.caller, {}, {}}, path, http, {}};
+                                                    const net::ServerRequest& http, const net::Responder& responder,
+                                                    std::string& name) {
+  Call call{Request{identity.caller, {}, {}, http.stop}, path, http, {}};
   const auto served = [&]() -> Result<std::optional<net::Response>> {
     STRAKE_TRY(call.output, negotiate_output(http.headers, http.target.query));
     const auto answer = [&](Result<net::Response> response) -> Result<std::optional<net::Response>> {
@@ -65,15 +66,15 @@ std::optional<net::Response> ResourceHandler::serve(const Identity& identity, co
     };
     switch (verb) {
       case Verb::kGet: return answer(get(call));
-      case Verb::kList: return answer(list(call));
-      case Verb::kCreate: return answer(path.subresource == "eviction" ? evict(call) : create(call));
+      case Verb::kList: return answer(list(call, identity.proven));
+      case Verb::kCreate: return answer(path.subresource == "eviction" ? evict(call) : create(call, name));
       case Verb::kUpdate: return answer(update(call));
       case Verb::kPatch: return answer(patch(call));
       case Verb::kDelete: return answer(remove(call));
-      case Verb::kDeleteCollection: return answer(remove_collection(call));
+      case Verb::kDeleteCollection: return answer(remove_collection(call, identity.proven));
       case Verb::kWatch: break;
     }
-    STRAKE_CHECK_OK(watch(call, identity.expires, responder));
+    STRAKE_CHECK_OK(watch(call, identity, responder));
     return std::optional<net::Response>();
   };
   Result<std::optional<net::Response>> result = served();
@@ -144,18 +145,20 @@ Result<net::Response> ResourceHandler::get(Call& call) {
   return answer_object(call, 200, std::move(text));
 }
 
-Result<net::Response> ResourceHandler::list(Call& call) {
+Result<net::Response> ResourceHandler::list(Call& call, const Caller& user) {
+  STRAKE_TRY(const UserGuard::Hold one_of_few, guard_.begin_list(user));
   STRAKE_TRY(const kube::ListOptions options, parse_list_options(call.http.target.query, call.request.details));
   STRAKE_TRY(const ListAnswer answer, service_.list(call.request, call.path.resource(), call.path.ns, options));
   return answer_list(call, answer);
 }
 
-Result<net::Response> ResourceHandler::create(Call& call) {
+Result<net::Response> ResourceHandler::create(Call& call, std::string& name) {
   STRAKE_TRY(const kube::WriteOptions options,
              parse_write_options(call.http.target.query, "CreateOptions", call.request.details));
   STRAKE_TRY(json::Value object, read_body(call.http.headers, call.http.body));
   STRAKE_TRY(ObjectAnswer answer,
              service_.create(call.request, call.path.resource(), call.path.ns, std::move(object), options));
+  name = json::find_string(answer.object, {"metadata", "name"}).value_or("");
   return answer_object(call, 201, std::move(answer.text));
 }
 
@@ -213,7 +216,8 @@ Result<net::Response> ResourceHandler::remove(Call& call) {
   return json_response(200, success_status(about));
 }
 
-Result<net::Response> ResourceHandler::remove_collection(Call& call) {
+Result<net::Response> ResourceHandler::remove_collection(Call& call, const Caller& user) {
+  STRAKE_TRY(const UserGuard::Hold one_of_few, guard_.begin_list(user));
   STRAKE_TRY(const kube::ListOptions which, parse_list_options(call.http.target.query, call.request.details));
   STRAKE_TRY(const kube::DeleteOptions options,
              parse_delete_options(call.http.target.query, call.http.headers, call.http.body, call.request.details));
@@ -222,19 +226,19 @@ Result<net::Response> ResourceHandler::remove_collection(Call& call) {
   return answer_list(call, answer);
 }
 
-Status ResourceHandler::watch(Call& call, const std::optional<WallTime>& identity_expires,
-                              const net::Responder& responder) {
+Status ResourceHandler::watch(Call& call, const Identity& identity, const net::Responder& responder) {
   STRAKE_TRY(WatchQuery query, parse_watch_options(call.http.target.query, call.request.details));
   runtime::Runtime& runtime = service_.runtime();
   if (!query.timeout) {
     const auto spread = static_cast<std::uint64_t>(kMinWatchTime.count());
     query.timeout = kMinWatchTime + std::chrono::seconds(runtime.random().below(spread));
   }
-  if (identity_expires) {
-    const auto left = std::chrono::ceil<std::chrono::seconds>(*identity_expires - runtime.wall_now());
+  if (identity.expires) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(*identity.expires - runtime.wall_now());
     query.timeout = std::min(*query.timeout, std::max(left, std::chrono::seconds(1)));
   }
   WatchEncoding encoding;
+  STRAKE_TRY(encoding.hold, guard_.begin_watch(identity.proven));
   encoding.metadata_only = call.output.shape == Shape::kMetadata;
   STRAKE_TRY(encoding.table_options, table_options(call));
   if (call.output.shape == Shape::kTable) encoding.table = &layout(call);

@@ -4,6 +4,7 @@
 
 #include "apistore/rest/answers.h"
 #include "apistore/rest/reviews.h"
+#include "base/text.h"
 #include "kube/resource.h"
 
 namespace strake::apistore::rest {
@@ -78,8 +79,11 @@ Router::Router(Service& service, RouterOptions options, Tables tables)
       enrolment_(options.enrolment.authority == nullptr
                      ? nullptr
                      : std::make_unique<Enrolment>(service, tokens_, revocations_, options.enrolment)),
+      guard_(options.user_limits),
+      sweep_(credentials_, options.token_file, options.revocation_file, connections_),
+      audit_(options.audit),
       watches_(service.runtime(), options.watches),
-      resources_(service, tables_, watches_),
+      resources_(service, tables_, watches_, guard_),
       more_metrics_(std::move(options.more_metrics)) {}
 
 void Router::stop() {
@@ -88,16 +92,19 @@ void Router::stop() {
 }
 
 void Router::handle(const net::ServerRequest& request, const net::Responder& responder) {
+  if (request.stop.stop_requested()) return;  // it waited for its turn longer than its client did
   const runtime::TimePoint start = service_.runtime().now();
   Subject subject;
   std::optional<net::Response> response = answer(request, responder, subject);
   const int code = response ? response->status : 200;
+  const runtime::Duration elapsed = service_.runtime().now() - start;
+  write_down(subject, request, code, response ? response->body.size() : 0, elapsed);
   counters_
       .counter("strake_apiserver_requests_total", "Requests answered, by verb, resource and HTTP status.",
                {{"verb", subject.verb}, {"resource", subject.resource}, {"code", std::to_string(code)}})
       .add();
   if (!response) return;
-  const std::chrono::duration<double> taken = service_.runtime().now() - start;
+  const std::chrono::duration<double> taken = elapsed;
   counters_
       .histogram("strake_apiserver_request_duration_seconds", "Time from a request to its answer, without watches.",
                  net::default_duration_buckets(), {{"verb", subject.verb}})
@@ -107,20 +114,32 @@ void Router::handle(const net::ServerRequest& request, const net::Responder& res
 
 std::optional<net::Response> Router::answer(const net::ServerRequest& request, const net::Responder& responder,
                                             Subject& subject) {
-  subject.verb = "other";
-  if (auto response = health(request)) return response;
+  if (auto response = health(request)) {
+    subject.is_health_check = true;
+    return response;
+  }
   if (enrolment_ && Enrolment::is_join(request)) {
-    subject = {"create", "access/join"};
+    subject.verb = "create";
+    subject.resource = "access/join";
     return enrolment_->join(request);
   }
   Result<Identity> identity = authenticate(request, credentials_, service_.runtime().wall_now());
   if (!identity.ok()) return error_response(identity.error());
+  subject.record.user = identity->proven.user;
+  subject.record.groups = identity->proven.groups;
+  subject.by_administrator = identity->proven.is_admin();
+  if (const Status admitted = admit(request, *identity, responder); !admitted.ok()) {
+    return error_response(admitted.error());
+  }
+  subject.record.acting_as = request.headers.get("Impersonate-User").value_or("");
   Result<Caller> caller = acting_caller(identity->caller, request.headers);
   if (!caller.ok()) return error_response(caller.error());
   identity->caller = *std::move(caller);
 
   if (enrolment_ && Enrolment::is_ours(request)) {
-    subject = {request.method == "POST" ? "create" : "get", "access"};
+    subject.verb = request.method == "POST" ? "create" : "get";
+    subject.resource = "access";
+    subject.record.subresource = request.target.segments.back();
     return enrolment_->answer(identity->caller, request);
   }
   const auto& segments = request.target.segments;
@@ -140,7 +159,8 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
   }
 
   if (const ReviewKind* review = find_review(segments)) {
-    subject = {"create", fmt::format("{}.{}", review->plural, review->group)};
+    subject.verb = "create";
+    subject.resource = fmt::format("{}.{}", review->plural, review->group);
     if (request.method != "POST") return method_not_allowed({"POST"});
     kube::StatusDetails about;
     const auto answered = [&]() -> Result<net::Response> {
@@ -158,12 +178,61 @@ std::optional<net::Response> Router::answer(const net::ServerRequest& request, c
   const Result<ResourcePath> path = resolve_path(service_.registry(), segments, details);
   if (!path.ok()) return error_response(path.error(), details);
   subject.resource = path->kind->qualified_name();
+  subject.record.resource = subject.resource;
+  subject.record.ns = path->ns;
+  subject.record.name = path->name;
+  subject.record.subresource = path->subresource;
   if (!path->subresource.empty()) subject.resource += "/" + path->subresource;
   std::vector<std::string> allowed;
   const Result<Verb> verb = verb_for(*path, request.method, request.target.query, allowed);
   if (!verb.ok()) return method_not_allowed(allowed);
   subject.verb = to_string(*verb);
-  return resources_.serve(*identity, *path, *verb, request, responder);
+  auto response = resources_.serve(*identity, *path, *verb, request, responder, subject.record.name);
+  const bool is_write = *verb == Verb::kCreate || *verb == Verb::kUpdate || *verb == Verb::kPatch;
+  if (response && is_write && response->status < 300) {
+    guard_.charge_stored(identity->proven, response->body.size(), service_.runtime().now());
+  }
+  return response;
+}
+
+Status Router::admit(const net::ServerRequest& request, const Identity& identity, const net::Responder& responder) {
+  const Caller& user = identity.proven;
+  const std::size_t most = user.is_admin() ? 0 : guard_.limits().connections;
+  if (Status known = connections_.admit(request.connection, user.user, identity.credential, most); !known.ok()) {
+    responder.end_connection();
+    return known;
+  }
+  STRAKE_CHECK_OK(guard_.admit_request(user, request.body.size(), service_.runtime().now()));
+  if (const auto share = guard_.queue_share(user)) responder.count_queue_in(share);
+  return {};
+}
+
+void Router::write_down(Subject& subject, const net::ServerRequest& request, int code, std::size_t answer_bytes,
+                        runtime::Duration taken) {
+  if (audit_ == nullptr || subject.is_health_check) return;
+  AuditRecord& record = subject.record;
+  record.source = request.peer_address;
+  record.verb = subject.verb == "other" ? lower_case(request.method) : subject.verb;
+  if (record.resource.empty()) {
+    record.resource = subject.resource;
+    if (record.resource.empty()) record.path = "/" + fmt::format("{}", fmt::join(request.target.segments, "/"));
+  }
+  record.code = code;
+  record.request_bytes = request.body.size();
+  record.answer_bytes = answer_bytes;
+  record.duration = std::chrono::duration_cast<std::chrono::microseconds>(taken);
+  audit_->record(std::move(record), subject.by_administrator);
+}
+
+Status Router::sweep_credentials() {
+  STRAKE_TRY(const std::size_t cut, sweep_.look(service_.runtime().wall_now()));
+  if (cut > 0) {
+    counters_
+        .counter("strake_apiserver_credentials_ended_total",
+                 "Connections cut because their credential was revoked or has expired.")
+        .add(static_cast<double>(cut));
+  }
+  return {};
 }
 
 Status Router::check_ready() {
@@ -180,10 +249,18 @@ bool Router::is_health_check(const net::ServerRequest& request) {
 }
 
 std::optional<net::Refusal> Router::refuse_unknown(const net::ServerRequest& head) {
-  if (enrolment_ && Enrolment::is_join(head)) return enrolment_->refuse_join(head);
+  Subject subject;
+  if (enrolment_ && Enrolment::is_join(head)) {
+    auto refusal = enrolment_->refuse_join(head);
+    subject.verb = "create";
+    subject.resource = "access/join";
+    if (refusal) write_down(subject, head, refusal->status, 0, runtime::Duration(0));
+    return refusal;
+  }
   const Result<Identity> identity = authenticate(head, credentials_, service_.runtime().wall_now());
   if (identity.ok()) return std::nullopt;
   const bool unknown = identity.error().code() == Code::kUnauthenticated;
+  write_down(subject, head, unknown ? 401 : 500, 0, runtime::Duration(0));
   return net::Refusal{unknown ? 401 : 500,
                       unknown ? identity.error().message() : "who sends this cannot be found out now"};
 }
@@ -245,6 +322,15 @@ Result<net::Response> Router::metrics(const Caller& caller) {
   counters_.gauge("strake_apiserver_watches", "Open watches.").set(static_cast<double>(watches_.open_watches()));
   counters_.gauge("strake_apistore_damaged", "1 when the database is damaged and nothing is written any more.")
       .set(service_.store().health().damage() ? 1 : 0);
+  if (audit_ != nullptr) {
+    const AuditLog::Stats audit = audit_->stats();
+    counters_.gauge("strake_apiserver_audit_lines", "Lines written to the audit log.")
+        .set(static_cast<double>(audit.written));
+    counters_.gauge("strake_apiserver_audit_lost", "Lines the audit log lost: a full or a slow disk.")
+        .set(static_cast<double>(audit.lost));
+    counters_.gauge("strake_apiserver_audit_summed_up", "Requests the audit log counted instead of writing each.")
+        .set(static_cast<double>(audit.summed_up));
+  }
   if (!service_.options().store.directory.empty()) {
     counters_.gauge("strake_apistore_bytes", "Size of the database files.")
         .set(static_cast<double>(service_.store().file_bytes()));

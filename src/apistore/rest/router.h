@@ -11,7 +11,11 @@
 #include <memory>
 #include <string>
 
+#include "apistore/guard/audit_log.h"
+#include "apistore/guard/connection_register.h"
+#include "apistore/guard/user_guard.h"
 #include "apistore/rest/authentication.h"
+#include "apistore/rest/credential_sweep.h"
 #include "apistore/rest/discovery.h"
 #include "apistore/rest/enrolment.h"
 #include "apistore/rest/openapi.h"
@@ -31,6 +35,8 @@ struct RouterOptions {
   WatchHubOptions watches;
   std::function<std::string()> more_metrics;
   EnrolmentOptions enrolment;  ///< without an authority: no credentials are issued
+  UserLimits user_limits;
+  AuditLog* audit = nullptr;  ///< null: none is kept. Must outlive the router
 };
 
 class Router {
@@ -45,19 +51,28 @@ class Router {
   static bool is_health_check(const net::ServerRequest& request);
 
   pki::TokenFile& tokens() { return tokens_; }
+  /// To be called every second or so: ends what revoked and expired credentials hold open.
+  Status sweep_credentials();
   /// Ends watches and answers "not ready" from now on.
   void stop();
 
  private:
   Router(Service& service, RouterOptions options, Tables tables);
 
-  /// What a request was about, for counting. Names of objects do not belong here.
+  /// What a request was about.
   struct Subject {
-    std::string verb;
-    std::string resource;
+    std::string verb = "other";  ///< these two for counting: names of objects do not belong here
+    std::string resource = {};
+    AuditRecord record = {};
+    bool by_administrator = false;
+    bool is_health_check = false;
   };
   std::optional<net::Response> answer(const net::ServerRequest& request, const net::Responder& responder,
                                       Subject& subject);
+  /// Whether this user may have a request answered now.
+  Status admit(const net::ServerRequest& request, const Identity& identity, const net::Responder& responder);
+  void write_down(Subject& subject, const net::ServerRequest& request, int code, std::size_t answer_bytes,
+                  runtime::Duration taken);
   std::optional<net::Response> health(const net::ServerRequest& request);
   Result<net::Response> open_api(const net::ServerRequest& request) const;
   Result<net::Response> metrics(const Caller& caller);
@@ -71,6 +86,10 @@ class Router {
   pki::Revocations revocations_;
   const Credentials credentials_;
   const std::unique_ptr<Enrolment> enrolment_;  ///< nullptr: not served
+  UserGuard guard_;
+  ConnectionRegister connections_;
+  CredentialSweep sweep_;
+  AuditLog* const audit_;
   WatchHub watches_;
   ResourceHandler resources_;
   net::Registry counters_;

@@ -74,6 +74,7 @@ class WatchHub::Session {
   void close() {
     if (sink_) sink_->close();
     watch_.reset();
+    encoding_.hold.reset();
   }
 
  private:

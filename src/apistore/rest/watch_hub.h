@@ -23,6 +23,7 @@ struct WatchEncoding {
   const TableLayout* table = nullptr;  ///< not null: as Tables with these options
   TableOptions table_options;
   bool metadata_only = false;
+  std::shared_ptr<const void> hold{};  ///< kept while the watch is open
 };
 
 struct WatchHubOptions {

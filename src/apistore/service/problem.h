@@ -12,7 +12,7 @@ namespace strake::apistore {
 
 struct Problem {
   std::string part;  ///< which task: "garbage collector", "budget status", "store sweeper", "store check", "store",
-                     ///< "certificate renewal"; few, fit for a metric's label
+                     ///< "certificate renewal", "credential check", "audit log"; few, fit for a metric's label
   Error error;       ///< what to do is in its message
   std::optional<StoreDamage> damage;  ///< of the part "store": file and page
 };

@@ -171,6 +171,7 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
   }
 
   ListQuery query{.resource = at.kind->qualified_name(), .ns = ns, .after = {}, .limit = options.limit, .at = {}};
+  query.stop = request.stop;
   if (!options.continue_token.empty()) {
     if (!options.resource_version.empty() && options.resource_version != "0") {
       return bad_request("specifying resource version is not allowed when using continue");
@@ -187,8 +188,9 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
 
   const std::string api_version = at.kind->api_version(*at.version);
   ListAnswer answer;
-  // A selector may take many pages of rows to fill one page of answers; all of them show the same revision.
-  if (!selection.everything() && options.limit > 0) query.limit = std::max<std::size_t>(options.limit, kFilteredPage);
+  // A selector may take many pages of rows to fill one page of answers; all of them show the same revision. What it
+  // leaves out is not kept in memory beyond its page.
+  if (!selection.everything()) query.limit = std::max<std::size_t>(options.limit, kFilteredPage);
   bool more = true;
   while (more) {
     STRAKE_TRY(ListResult page, store_->list(query));
@@ -196,6 +198,7 @@ Result<ListAnswer> Service::list(Request& request, const kube::Resource& resourc
     query.at = page.revision;
     more = page.more;
     for (std::size_t i = 0; i < page.rows.size(); ++i) {
+      if (request.stop.stop_requested()) return runtime::wake_error(runtime::Wake::kCancelled, "a list");
       Row& row = page.rows[i];
       STRAKE_TRY(const bool matches, selection.matches_text(row.text));
       query.after = {row.ns, row.name};
@@ -238,11 +241,44 @@ Status Service::check_size(Request& request, const Target& target, const Mutatio
   return too_large(target.kind->subject(name), request.details, size, options_.max_object_bytes);
 }
 
+Status Service::count_against_quota(Request& request, const Target& target, Mutation& mutation, const std::string& name,
+                                    std::size_t size_before) const {
+  if (request.caller.is_admin() || mutation.removes) return {};
+  const std::size_t size = mutation.text.before.size() + mutation.text.after.size();
+  if (size <= size_before) return {};
+  mutation.counted_user = request.caller.user;
+  mutation.added_bytes = static_cast<std::int64_t>(size - size_before);
+  if (size <= options_.quota.object_bytes) return {};
+  return forbidden_object(
+      target.kind->subject(name), request.details,
+      fmt::format("exceeded quota: objects written by user \"{}\" may have {} bytes, this one has {}",
+                  request.caller.user, options_.quota.object_bytes, size));
+}
+
+Status Service::check_quota(Txn& txn, const Mutation& mutation) const {
+  if (mutation.counted_user.empty()) return {};
+  const bool creates = mutation.expected == 0;
+  if (!creates) {
+    STRAKE_TRY(const std::string owner, txn.owner_of(mutation.uid));
+    if (owner != mutation.counted_user) return {};
+  }
+  STRAKE_TRY(const Txn::Stored stored, txn.stored_by(mutation.counted_user));
+  const std::int64_t objects = stored.objects + (creates ? 1 : 0);
+  const std::int64_t bytes = stored.bytes + mutation.added_bytes;
+  if (objects <= options_.quota.objects && bytes <= options_.quota.bytes) return {};
+  return error(Code::kDenied,
+               "{} \"{}\" is forbidden: exceeded quota: of user \"{}\", requested: objects={},bytes={}, used: "
+               "objects={},bytes={}, limited: objects={},bytes={}",
+               mutation.key.resource, mutation.key.name, mutation.counted_user, creates ? 1 : 0, mutation.added_bytes,
+               stored.objects, stored.bytes, options_.quota.objects, options_.quota.bytes)
+      .with_reason("Forbidden");
+}
+
 Status Service::apply(Txn& txn, const Mutation& mutation, Row& written) {
   if (mutation.removes) {
     STRAKE_TRY(written, txn.remove(mutation.key, mutation.text));
   } else {
-    STRAKE_TRY(written, txn.put(mutation.key, mutation.uid, mutation.text));
+    STRAKE_TRY(written, txn.put(mutation.key, mutation.uid, mutation.text, mutation.counted_user));
   }
   return {};
 }
@@ -257,6 +293,7 @@ Result<std::optional<Row>> Service::commit(const Mutation& mutation) {
       STRAKE_TRY(const Revision other, txn.revision_of(mutation.also_unchanged->first));
       if (other != mutation.also_unchanged->second) return {};
     }
+    STRAKE_CHECK_OK(check_quota(txn, mutation));
     Row row;
     if (Status done = apply(txn, mutation, row); !done.ok()) return done;
     written = std::move(row);

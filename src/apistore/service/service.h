@@ -38,10 +38,21 @@ struct Request {
   Caller caller;
   std::vector<std::string> warnings;  ///< out: for Warning headers
   kube::StatusDetails details;        ///< out: of the error returned
+  std::stop_token stop = {};          ///< asked when nobody waits for the answer any more: long work ends (kCancelled)
+};
+
+/// What objects created by one user who is no administrator may take together. Of today's roles a kubelet creates its
+/// own Node and no other creates anything; the quota holds for whatever the rules allow one day.
+struct StorageQuota {
+  std::int64_t objects = 500;
+  std::int64_t bytes = 4 << 20;
+  /// Beyond it nobody but an administrator makes an object larger, whoever created it.
+  std::size_t object_bytes = 256u << 10;
 };
 
 struct ServiceOptions {
   StoreOptions store;
+  StorageQuota quota;
   std::size_t max_object_bytes = 3u << 19;  ///< 1.5 MiB, as etcd
   runtime::Duration event_lifetime = std::chrono::hours(1);
   runtime::Duration bookmark_interval = std::chrono::seconds(50);
@@ -139,6 +150,8 @@ class Service {
     std::string uid;
     RevisionedText text;
     bool removes = false;
+    std::string counted_user;      ///< not empty: what it creates or adds counts against this user's quota
+    std::int64_t added_bytes = 0;  ///< to what there was
     std::optional<std::pair<StoreKey, Revision>> also_unchanged;
   };
   using Change = std::function<Result<json::Value>(const json::Value& current)>;
@@ -154,6 +167,9 @@ class Service {
   Result<Row> existing(Request& request, const Target& target, const StoreKey& key);
   WriteRequest write_request(Request& request, const Target& target, const kube::WriteOptions& options);
   Status check_size(Request& request, const Target& target, const Mutation& mutation, const std::string& name) const;
+  Status count_against_quota(Request& request, const Target& target, Mutation& mutation, const std::string& name,
+                             std::size_t size_before) const;
+  Status check_quota(Txn& txn, const Mutation& mutation) const;
   static Status apply(Txn& txn, const Mutation& mutation, Row& written);
   /// nullopt: the object changed meanwhile.
   Result<std::optional<Row>> commit(const Mutation& mutation);

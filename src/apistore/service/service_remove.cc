@@ -130,6 +130,7 @@ Result<ListAnswer> Service::remove_collection(Request& request, const kube::Reso
 
   ListAnswer answer;
   ListQuery query{.resource = at.kind->qualified_name(), .ns = ns, .after = {}, .limit = kCollectionPage, .at = {}};
+  query.stop = request.stop;
   bool more = true;
   while (more) {
     STRAKE_TRY(ListResult page, store_->list(query));

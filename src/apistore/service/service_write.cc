@@ -60,6 +60,12 @@ Result<json::Value> patched(const json::Value& current, kube::PatchType type, co
       .with_reason("Invalid");
 }
 
+/// Nothing is changed for a client that left.
+Status still_wanted(const Request& request) {
+  if (!request.stop.stop_requested()) return {};
+  return runtime::wake_error(runtime::Wake::kCancelled, "a write");
+}
+
 Result<bool> is_deleting(const Row& row, const StoreKey& key) {
   if (row.text.find("\"deletionTimestamp\"") == std::string::npos) return false;
   STRAKE_TRY(const json::Value object, parse_stored(row.text, key));
@@ -111,13 +117,14 @@ Result<ObjectAnswer> Service::create(Request& request, const kube::Resource& res
     }
     if (!prepared) {
       if (generates) identity.name = generated_name(object, runtime_.random());
-      STRAKE_TRY(prepared, prepare_create(rules, generates ? object : std::move(object), identity));
+      STRAKE_TRY(prepared, prepare_create(rules, generates ? object : std::exchange(object, json::Value()), identity));
       STRAKE_CHECK_OK(allow(request, "create", at, actual_ns, identity.name, "", nullptr, &*prepared));
     }
     mutation.key = {at.kind->qualified_name(), actual_ns, identity.name};
     mutation.uid = identity.uid;
     mutation.text = encode_object(*prepared, at.kind->api_version(at.kind->storage()));
     STRAKE_CHECK_OK(check_size(request, at, mutation, identity.name));
+    STRAKE_CHECK_OK(count_against_quota(request, at, mutation, identity.name, 0));
     if (!options.dry_run) {
       STRAKE_TRY(std::optional<Row> written, commit(mutation));
       if (written) return answer(at, *std::move(prepared), *std::move(written));
@@ -146,10 +153,13 @@ Result<ObjectAnswer> Service::modify(Request& request, const Target& at, const k
   const StoreKey store_key{at.kind->qualified_name(), key.ns, key.name};
   for (int attempt = 0; attempt < kCommitAttempts; ++attempt) {
     WriteRequest rules = write_request(request, at, options);
+    STRAKE_CHECK_OK(still_wanted(request));
     STRAKE_TRY(Row row, existing(request, at, store_key));
+    const std::size_t row_bytes = row.text.size();
     STRAKE_TRY(json::Value old, parse_stored(row.text, store_key));
     old.get_object()["apiVersion"] = at.kind->api_version(*at.version);
     STRAKE_TRY(json::Value wanted, change(old));
+    STRAKE_CHECK_OK(still_wanted(request));  // a large patch took a while
     STRAKE_TRY(json::Value prepared, prepare_update(rules, old, std::move(wanted), source));
     STRAKE_CHECK_OK(allow(request, verb, at, key.ns, key.name, options.subresource, &old, &prepared));
     if (json::same_value(old, prepared)) return answer(at, std::move(prepared), std::move(row));
@@ -163,6 +173,7 @@ Result<ObjectAnswer> Service::modify(Request& request, const Target& at, const k
     const auto grace = json::find_int(prepared, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
     mutation.removes = deleting && grace == 0 && !has_finalizers(*at.kind, prepared);
     STRAKE_CHECK_OK(check_size(request, at, mutation, key.name));
+    STRAKE_CHECK_OK(count_against_quota(request, at, mutation, key.name, row_bytes));
     if (options.dry_run) return ObjectAnswer{json::write(prepared), std::move(prepared)};
     STRAKE_TRY(std::optional<Row> written, commit(mutation));
     if (written) return answer(at, std::move(prepared), *std::move(written));

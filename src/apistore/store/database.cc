@@ -29,6 +29,9 @@ constexpr std::array kMigrations = {
     "  object TEXT NOT NULL, previous TEXT);"
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('revision', 1), ('compacted', 1), ('clean', 1);",
+    // What users with a quota have created: few rows, found by the object's uid, summed up by user.
+    "CREATE TABLE owners(uid TEXT PRIMARY KEY, owner TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX owners_by_owner ON owners(owner, bytes);",
 };
 
 constexpr std::string_view kLeftAsItIs =

@@ -195,7 +195,7 @@ Status Store::check_file(const std::stop_token& stop) {
   const std::stop_callback on_stop(stop, [&] { connection->interrupt(); });
   if (stop.stop_requested()) return runtime::wake_error(runtime::Wake::kCancelled, "a check of the database");
   std::vector<std::string> verdicts;
-  const Status ended = connection->query_texts(fmt::format("PRAGMA integrity_check({})", kMaxVerdicts), verdicts);
+  Status ended = connection->query_texts(fmt::format("PRAGMA integrity_check({})", kMaxVerdicts), verdicts);
   if (verdicts == std::vector<std::string>{"ok"}) return ended;
   // A check that names pages may itself stumble over them in the end.
   std::string all;
@@ -224,11 +224,17 @@ Result<std::optional<Row>> Store::get(const StoreKey& key) {
 
 Result<ListResult> Store::list(const ListQuery& query) {
   ListResult result;
+  std::uint64_t rows = 0;
   const auto use = [&](sqlite::Connection& connection) -> Status {
-    STRAKE_TRY(result, read_list(connection, query));
+    STRAKE_TRY(result, read_list(connection, query, rows));
     return {};
   };
-  STRAKE_CHECK_OK(read(use));
+  Status done = read(use);
+  {
+    std::lock_guard lock(mutex_);
+    stats_.rows_listed += rows;
+  }
+  STRAKE_CHECK_OK(std::move(done));
   return result;
 }
 
@@ -355,7 +361,36 @@ Status Txn::end_function(bool keep) {
   return connection_.run("RELEASE function");
 }
 
-Result<Row> Txn::put(const StoreKey& key, std::string_view uid, const RevisionedText& text) {
+Result<Txn::Stored> Txn::stored_by(std::string_view owner) {
+  STRAKE_TRY(sqlite::Statement* const select,
+             connection_.statement("SELECT count(*), coalesce(sum(bytes), 0) FROM owners WHERE owner=?1"));
+  STRAKE_TRY(const bool row, select->bind(1, owner).step());
+  STRAKE_INVARIANT(row);
+  const Stored stored{select->integer(0), select->integer(1)};
+  select->reset();
+  return stored;
+}
+
+Result<std::string> Txn::owner_of(std::string_view uid) {
+  STRAKE_TRY(sqlite::Statement* const select, connection_.statement("SELECT owner FROM owners WHERE uid=?1"));
+  STRAKE_TRY(const bool found, select->bind(1, uid).step());
+  if (!found) return std::string();
+  std::string owner(select->text(0));
+  select->reset();
+  return owner;
+}
+
+Status Txn::count_for_owner(const Row& written, bool is_new, std::string_view owner) {
+  if (is_new && owner.empty()) return {};
+  STRAKE_TRY(sqlite::Statement* const change,
+             connection_.statement(is_new ? "INSERT OR REPLACE INTO owners(uid, owner, bytes) VALUES(?1, ?3, ?2)"
+                                          : "UPDATE owners SET bytes=?2 WHERE uid=?1"));
+  change->bind(1, std::string_view(written.uid)).bind(2, static_cast<std::int64_t>(written.text.size()));
+  if (is_new) change->bind(3, owner);
+  return change->run();
+}
+
+Result<Row> Txn::put(const StoreKey& key, std::string_view uid, const RevisionedText& text, std::string_view owner) {
   STRAKE_CHECK_OK(before_write());
   STRAKE_TRY(std::optional<Row> previous, get(key));
   Row written{key.ns, key.name, std::string(uid), revision_ + 1, text.with(revision_ + 1)};
@@ -376,6 +411,7 @@ Result<Row> Txn::put(const StoreKey& key, std::string_view uid, const Revisioned
         .bind(3, std::string_view(key.name));
     STRAKE_CHECK_OK(insert->bind(4, written.revision).bind(5, uid).bind(6, std::string_view(written.text)).run());
   }
+  STRAKE_CHECK_OK(count_for_owner(written, !previous, owner));
   const ChangeType type = previous ? ChangeType::kUpdated : ChangeType::kCreated;
   STRAKE_CHECK_OK(record(key, uid, type, written, std::move(previous)));
   return written;
@@ -391,6 +427,8 @@ Result<Row> Txn::remove(const StoreKey& key, const RevisionedText& last) {
   erase->bind(1, std::string_view(key.resource)).bind(2, std::string_view(key.ns)).bind(3, std::string_view(key.name));
   STRAKE_CHECK_OK(erase->run());
   const std::string uid = previous->uid;
+  STRAKE_TRY(sqlite::Statement* const forget, connection_.statement("DELETE FROM owners WHERE uid=?1"));
+  STRAKE_CHECK_OK(forget->bind(1, std::string_view(uid)).run());
   STRAKE_CHECK_OK(record(key, uid, ChangeType::kDeleted, written, std::move(previous)));
   return written;
 }

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,18 @@ class Txn {
   /// history).
   Result<bool> changed_since(Revision revision, const std::string& resource, const std::string& ns);
 
-  /// Creates or replaces; returns the object's complete text and its revision.
-  Result<Row> put(const StoreKey& key, std::string_view uid, const RevisionedText& text);
+  /// Creates or replaces; returns the object's complete text and its revision. With an owner, a new object counts in
+  /// stored_by() until it is removed.
+  Result<Row> put(const StoreKey& key, std::string_view uid, const RevisionedText& text, std::string_view owner = {});
+  /// How much objects that were created with this owner take now.
+  struct Stored {
+    std::int64_t objects = 0;
+    std::int64_t bytes = 0;
+  };
+  Result<Stored> stored_by(std::string_view owner);
+  /// "" when the object has none.
+  Result<std::string> owner_of(std::string_view uid);
+
   /// `last` is what watchers are shown.
   Result<Row> remove(const StoreKey& key, const RevisionedText& last);
 
@@ -68,6 +79,7 @@ class Txn {
   Txn(sqlite::Connection& connection, Revision revision) : connection_(connection), revision_(revision) {}
 
   Status before_write();
+  Status count_for_owner(const Row& written, bool is_new, std::string_view owner);
   Status end_function(bool keep);
   Status record(const StoreKey& key, std::string_view uid, ChangeType type, Row& written, std::optional<Row> previous);
 
@@ -87,6 +99,7 @@ struct ListQuery {
   std::optional<Revision> at;                                ///< as of this revision; default: now
   /// Only the object of this name in `ns`, where "" is no namespace and not all of them: no other row is looked at.
   std::optional<std::string> only{};
+  std::stop_token stop{};  ///< kCancelled once it is asked to stop
 };
 
 struct ListResult {
@@ -98,6 +111,7 @@ struct ListResult {
 struct StoreStats {
   std::uint64_t functions = 0;  ///< that were run and succeeded
   std::uint64_t commits = 0;
+  std::uint64_t rows_listed = 0;  ///< read for lists, whether they were shown or not
 };
 
 class Store {

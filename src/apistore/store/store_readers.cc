@@ -14,6 +14,8 @@ Row row_of(const sqlite::Statement& query) {
           std::string(query.text(4))};
 }
 
+constexpr std::uint64_t kRowsBetweenLooks = 64;  // whether anybody still waits for a list
+
 constexpr const char* kListAll =
     "SELECT ns, name, uid, rv, json FROM objects WHERE resource=?1 AND (ns, name) > (?2, ?3) AND rv<=?4"
     " ORDER BY ns, name LIMIT ?5";
@@ -122,7 +124,7 @@ Result<std::optional<Row>> read_row(sqlite::Connection& connection, const StoreK
   return row;
 }
 
-Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& query) {
+Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& query, std::uint64_t& rows) {
   ListResult result;
   STRAKE_TRY(const Revision now, read_meta(connection, "revision"));
   result.revision = query.at.value_or(now);
@@ -155,6 +157,10 @@ Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& qu
   auto change = changed.begin();
   STRAKE_TRY(bool live, select->step());
   while (live || change != changed.end()) {
+    if (rows++ % kRowsBetweenLooks == 0 && query.stop.stop_requested()) {
+      select->reset();
+      return runtime::wake_error(runtime::Wake::kCancelled, "a list");
+    }
     std::optional<Row> row;
     const bool take_live = live && (change == changed.end() || std::pair(select->text(0), select->text(1)) <
                                                                    std::pair<std::string_view, std::string_view>(

@@ -41,7 +41,8 @@ class StoreReaders {
 
 /// The queries of a snapshot.
 Result<std::optional<Row>> read_row(sqlite::Connection& connection, const StoreKey& key);
-Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& query);
+/// `rows` counts those that were read, also when it fails.
+Result<ListResult> read_list(sqlite::Connection& connection, const ListQuery& query, std::uint64_t& rows);
 Result<std::int64_t> read_count(sqlite::Connection& connection, const ListQuery& query);
 Result<HistoryChunk> read_history_chunk(sqlite::Connection& connection, const std::string& resource,
                                         const std::string& ns, Revision after, std::size_t limit);

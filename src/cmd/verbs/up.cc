@@ -27,9 +27,15 @@ constexpr OptionSpec kUpOptions[] = {
      integer_from(0, kMaxNodes)},
     {"once", "", "run the sample job (release A, then B) and exit: 0 only if every node and pool ended as planned"},
     {"sample", "", "run the sample job, then stay up"},
+    {"audit-log", "FILE",
+     "where the API server writes who asked for what, one JSON line a request (default: DIR/audit.log); none keeps no "
+     "such log",
+     "", kFileValue},
     kLogFormatOption,
     kLogLevelOption,
 };
+
+constexpr std::string_view kNoAuditLog = "none";
 
 void print_what_to_try(const controlplane::ControlPlane& control_plane, const Invocation& invocation) {
   invocation.out().line(fmt::format(
@@ -51,6 +57,8 @@ Result<int> run_up(const Invocation& invocation) {
   if (invocation.has("server-names")) options.server_names = invocation.list("server-names");
   options.kubeconfig_copy = invocation.path("write-kubeconfig");
   options.nodes = static_cast<std::size_t>(invocation.integer("nodes"));
+  options.audit_log = invocation.has("audit-log") ? invocation.path("audit-log") : options.state / "audit.log";
+  if (options.audit_log == kNoAuditLog) options.audit_log.clear();
   const bool once = invocation.is_set("once");
   const bool sample = once || invocation.is_set("sample");
   if (sample && options.nodes < 2)
