@@ -1,10 +1,12 @@
 // bench_api: the embedded API server and kube-apiserver with etcd, side by side on this machine with one client.
 //
 // Both run at the same time; the one that is not measured idles. The order alternates from round to round, and the
-// table shows medians. With any argument `strake up` is measured alone, for a profiler to look at.
+// table shows medians. `bench_api alone` measures `strake up` alone, for a profiler to look at; `bench_api audit`
+// compares it with itself, without an audit log and with one.
 #include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <string_view>
 
 #include "machine.h"
 #include "report.h"
@@ -45,7 +47,9 @@ Status measure(std::span<Side> sides) {
   return {};
 }
 
-Status run_benchmark(bool with_kubernetes) {
+enum class Contest { kKubernetes, kAuditLog, kNone };
+
+Status run_benchmark(Contest contest) {
   runtime::ThreadRuntime runtime;
   {
     const test::TempDir probe;
@@ -59,21 +63,27 @@ Status run_benchmark(bool with_kubernetes) {
   };
   STRAKE_TRY(std::unique_ptr<Server> strake, start_strake(runtime));
   add("strake up", std::move(strake));
-  if (with_kubernetes) {
+  if (contest == Contest::kKubernetes) {
     STRAKE_TRY(std::unique_ptr<Server> kubernetes, start_kubernetes(runtime));
     add("kube-apiserver + etcd", std::move(kubernetes));
+  } else if (contest == Contest::kAuditLog) {
+    STRAKE_TRY(std::unique_ptr<Server> without, start_strake(runtime, {"--audit-log", "none"}));
+    add("without an audit log", std::move(without));
   }
   STRAKE_CHECK_OK(measure(sides));
-  say("\n" + (with_kubernetes ? comparison_table(sides[0].runs, sides[1].runs) : median_list(sides[0].runs)));
+  say("\n" + (sides.size() > 1 ? comparison_table({sides[0].name, sides[0].runs}, {sides[1].name, sides[1].runs})
+                               : median_list(sides[0].runs)));
   return {};
 }
 
 }  // namespace
 }  // namespace strake::bench
 
-int main(int argc, char**) {
-  const bool alone = argc > 1;
-  const strake::Status finished = strake::bench::run_benchmark(!alone);
+int main(int argc, char** argv) {
+  using strake::bench::Contest;
+  const std::string_view wish = argc > 1 ? argv[1] : "";
+  const Contest contest = wish.empty() ? Contest::kKubernetes : (wish == "audit" ? Contest::kAuditLog : Contest::kNone);
+  const strake::Status finished = strake::bench::run_benchmark(contest);
   if (finished.ok()) return EXIT_SUCCESS;
   std::fprintf(stderr, "bench_api: %s\n", finished.error().to_string().c_str());
   return EXIT_FAILURE;

@@ -23,15 +23,15 @@ bool is_rate(const std::string& name) { return name.find("/s") != std::string::n
 
 }  // namespace
 
-std::string comparison_table(const std::vector<std::vector<Figure>>& strake,
-                             const std::vector<std::vector<Figure>>& kubernetes) {
-  std::string table = "| what | strake up | kube-apiserver + etcd | strake is better by |\n|---|---:|---:|---:|\n";
-  for (std::size_t i = 0; i < strake.front().size(); ++i) {
-    const std::string& name = strake.front()[i].name;
-    const double theirs = median(kubernetes, i);
-    const double ours = median(strake, i);
-    table += fmt::format("| {} | {} | {} | {:.1f}x |\n", name, readable(ours), readable(theirs),
-                         is_rate(name) ? ours / theirs : theirs / ours);
+std::string comparison_table(const Measured& ours, const Measured& theirs) {
+  std::string table =
+      fmt::format("| what | {} | {} | the first is better by |\n|---|---:|---:|---:|\n", ours.name, theirs.name);
+  for (std::size_t i = 0; i < ours.runs.front().size(); ++i) {
+    const std::string& name = ours.runs.front()[i].name;
+    const double left = median(ours.runs, i);
+    const double right = median(theirs.runs, i);
+    table += fmt::format("| {} | {} | {} | {:.2f}x |\n", name, readable(left), readable(right),
+                         is_rate(name) ? left / right : right / left);
   }
   return table;
 }

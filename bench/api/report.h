@@ -8,9 +8,12 @@
 
 namespace strake::bench {
 
-/// The runs of both servers, in the order of their rounds; every run has the same figures.
-std::string comparison_table(const std::vector<std::vector<Figure>>& strake,
-                             const std::vector<std::vector<Figure>>& kubernetes);
+/// What a side is called, and its runs in the order of their rounds; every run has the same figures.
+struct Measured {
+  std::string name;
+  const std::vector<std::vector<Figure>>& runs;
+};
+std::string comparison_table(const Measured& ours, const Measured& theirs);
 
 /// The medians of one server alone.
 std::string median_list(const std::vector<std::vector<Figure>>& runs);

@@ -16,11 +16,12 @@ constexpr auto kLookAgain = 50ms;
 
 class StrakeServer final : public Server {
  public:
-  static Result<std::unique_ptr<Server>> start(runtime::Runtime& runtime) {
+  static Result<std::unique_ptr<Server>> start(runtime::Runtime& runtime, const std::vector<std::string>& options) {
     std::unique_ptr<StrakeServer> strake(new StrakeServer);
     Command command;
     command.argv = {test::strake_program().string(),      "up",       "--state",
                     (strake->folder_ / "state").string(), "--listen", "127.0.0.1:0"};
+    command.argv.insert(command.argv.end(), options.begin(), options.end());
     command.log_file = strake->folder_ / "log";
     STRAKE_TRY(ChildProcess process, ChildProcess::start(command));
     strake->process_.emplace(std::move(process));
@@ -78,7 +79,9 @@ Status Server::connect(runtime::Runtime& runtime, const std::filesystem::path& k
   return {};
 }
 
-Result<std::unique_ptr<Server>> start_strake(runtime::Runtime& runtime) { return StrakeServer::start(runtime); }
+Result<std::unique_ptr<Server>> start_strake(runtime::Runtime& runtime, const std::vector<std::string>& options) {
+  return StrakeServer::start(runtime, options);
+}
 Result<std::unique_ptr<Server>> start_kubernetes(runtime::Runtime& runtime) { return KubernetesServer::start(runtime); }
 
 }  // namespace strake::bench

@@ -30,8 +30,8 @@ class Server {
   std::shared_ptr<kube::HttpsTransport> wire_;
 };
 
-/// `strake up`, as a user starts it.
-Result<std::unique_ptr<Server>> start_strake(runtime::Runtime& runtime);
+/// `strake up`, as a user starts it, with further options.
+Result<std::unique_ptr<Server>> start_strake(runtime::Runtime& runtime, const std::vector<std::string>& options = {});
 /// etcd and kube-apiserver with the settings they have in production.
 Result<std::unique_ptr<Server>> start_kubernetes(runtime::Runtime& runtime);
 
