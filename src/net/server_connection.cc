@@ -1,4 +1,4 @@
-#include "net/server_connection.h"
+#include "net/server_io.h"
 
 #include <array>
 #include <deque>

@@ -14,8 +14,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "net/server_connection.h"
-
 namespace strake::net {
 namespace {
 
