@@ -76,6 +76,7 @@ Status TokenFile::read_if_changed() {
     record.owner.bound.purpose = json::find_string(item, {"purpose"}).value_or(std::string(kApiPurpose));
     record.owner.bound.node = json::find_string(item, {"node"}).value_or("");
     record.owner.node_role = json::find_string(item, {"nodeRole"}).value_or("");
+    record.owner.trust = json::find_string(item, {"trust"}).value_or("");
     record.used_by_key = json::find_string(item, {"usedByKey"}).value_or("");
     STRAKE_TRY_CONTEXT(record.owner.groups, group_names(item), "{}: token {}", path_.string(), record.id);
     STRAKE_TRY_CONTEXT(record.owner.expires, optional_time(item, "expires"), "{}: token {}", path_.string(), record.id);
@@ -104,6 +105,7 @@ Status TokenFile::write() {
                       {"purpose", owner.bound.purpose}};
     if (!owner.bound.node.empty()) item["node"] = owner.bound.node;
     if (!owner.node_role.empty()) item["nodeRole"] = owner.node_role;
+    if (!owner.trust.empty()) item["trust"] = owner.trust;
     if (owner.expires) item["expires"] = format_rfc3339(*owner.expires);
     if (record.issued) item["issued"] = format_rfc3339(*record.issued);
     if (!record.used_by_key.empty()) item["usedByKey"] = record.used_by_key;

@@ -36,6 +36,7 @@ struct TokenOwner {
   std::optional<WallTime> expires;
   TokenUse bound = {};
   std::string node_role = {};  ///< of the Node that is made when a join token is used
+  std::string trust = {};      ///< SHA-256 of the authorities it was handed out with (Authority::trust_sha256)
 };
 
 /// A token as it can be shown: everything but itself.
@@ -48,7 +49,7 @@ struct TokenRecord {
 };
 
 /// FILE, mode 0600: {"tokens": [{"id", "sha256", "user", "groups", "issued", "expires", "purpose", "node", "nodeRole",
-/// "usedByKey", "used"}]}. It may be changed by another process at any time.
+/// "trust", "usedByKey", "used"}]}. It may be changed by another process at any time.
 class TokenFile {
  public:
   explicit TokenFile(std::filesystem::path path) : path_(std::move(path)) {}

@@ -125,6 +125,13 @@ std::string boot_artifact_tag(const codec::Digest& digest) {
   return fmt::format("{}-{}.boot", codec::to_string(digest.algorithm()), digest.hex());
 }
 
+Result<oci::Descriptor> file_of_tag(const oci::ImageSource& source, const oci::Descriptor& entry, std::string_view tag,
+                                    const codec::Digest& digest, const runtime::Call& call) {
+  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, source.read_manifest(entry, call), "{}", tag);
+  if (manifest.layers.size() == 1 && manifest.layers.front().digest == digest) return manifest.layers.front();
+  return not_genuine("{} in {} does not hold the file its tag names", tag, source.description());
+}
+
 Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
                                      const runtime::Call& call) {
   const std::string tag = boot_artifact_tag(artifact.digest);
@@ -132,11 +139,8 @@ Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifa
   if (!entry) {
     return error(Code::kNotFound, "{} has no {}", place.home().description(), tag).with_verdict(Verdict::kAbsent);
   }
-  STRAKE_TRY_CONTEXT(const oci::Manifest manifest, place.home().read_manifest(*entry, call), "{}", tag);
-  if (manifest.layers.size() != 1 || manifest.layers.front().digest != artifact.digest) {
-    return not_genuine("{} in {} does not hold the file its tag names", tag, place.home().description());
-  }
-  return PlacedArtifact{&place.home(), manifest.layers.front()};
+  STRAKE_TRY(oci::Descriptor file, file_of_tag(place.home(), *entry, tag, artifact.digest, call));
+  return PlacedArtifact{&place.home(), std::move(file)};
 }
 
 Result<ArtifactsBeside> look_beside(const ReleasePlace& place, std::vector<BootArtifact> artifacts,

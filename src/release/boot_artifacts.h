@@ -57,6 +57,10 @@ struct PlacedArtifact {
 Result<PlacedArtifact> find_artifact(const ReleasePlace& place, const BootArtifact& artifact,
                                      const runtime::Call& call);
 
+/// The file in the image under the tag of an artifact. Who may write to a repository may put another there: refused.
+Result<oci::Descriptor> file_of_tag(const oci::ImageSource& source, const oci::Descriptor& entry, std::string_view tag,
+                                    const codec::Digest& digest, const runtime::Call& call);
+
 /// Which of them lie beside the release, and which do not.
 struct ArtifactsBeside {
   std::vector<BootArtifact> beside;

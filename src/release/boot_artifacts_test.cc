@@ -11,6 +11,7 @@
 #include "oci/copy.h"
 #include "oci/layout.h"
 #include "oci/testing/sample_image.h"
+#include "release/mirror_release.h"
 #include "support/temp_dir.h"
 
 namespace strake::release::boot_artifacts_test {
@@ -260,6 +261,20 @@ TEST_F(DownloadTest, TravelsAsAnImageBesideTheRelease) {
   // Another file under the same tag is not taken for it.
   const BootArtifact other = artifact("something else");
   EXPECT_EQ(find_artifact(*place_, other, {}).error().code(), Code::kNotFound);
+}
+
+TEST_F(DownloadTest, WhateverElseLiesUnderItsTagIsNotMirrored) {
+  const BootArtifact good = artifact(content_);
+  const std::string tag = boot_artifact_tag(good.digest);
+  oci::testing::write_image(dir_ / "release", tag, {oci::testing::make_layer({})});
+  place_ = std::make_unique<ReleasePlace>(std::make_unique<oci::Layout>(*oci::Layout::open(dir_ / "release")), tag);
+  const ArtifactSource source(*downloads_, {good}, runtime_);
+  oci::MeasuringTarget target;
+  const auto mirrored =
+      mirror_release({*place_, source}, {{MirrorStep::Kind::kBootArtifact, good.label(), "repo", good.digest, tag}},
+                     [&](const std::string&) { return Result<oci::ImageTarget*>(&target); }, {}, runtime_, {});
+  ASSERT_FALSE(mirrored.ok());
+  EXPECT_EQ(mirrored.error().verdict(), Verdict::kNotGenuine) << mirrored.error().to_string();
 }
 
 TEST(BootArtifacts, NamesOfWhatIsInside) {

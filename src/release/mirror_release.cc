@@ -54,7 +54,11 @@ class MirrorRun {
 
   Status copy_artifact(const MirrorStep& step, oci::ImageTarget& target) {
     STRAKE_TRY(const std::optional<oci::Descriptor> beside, sources_.place.home().find_companion(step.tag, call_));
-    if (beside) return copy(step, sources_.place.home(), beside->digest.to_string(), target, false);
+    if (beside) {
+      const auto file = file_of_tag(sources_.place.home(), *beside, step.tag, step.digest, call_);
+      if (!file.ok()) return file.error();
+      return copy(step, sources_.place.home(), beside->digest.to_string(), target, false);
+    }
     return copy(step, sources_.downloads, step.tag, target, false);
   }
 

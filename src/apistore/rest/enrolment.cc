@@ -164,8 +164,9 @@ Result<json::Value> Enrolment::issue_token(const net::ServerRequest& request) {
     probe.owner = owner;
     STRAKE_CHECK_OK(check_free(probe));
   }
-  STRAKE_TRY(const pki::TokenFile::Issued issued, tokens_.issue(service_.runtime().random(), owner, now()));
   const std::lock_guard lock(*options_.authority_mutex);
+  owner.trust = options_.authority->trust_sha256();
+  STRAKE_TRY(const pki::TokenFile::Issued issued, tokens_.issue(service_.runtime().random(), owner, now()));
   return json::Value(json::Object{{"id", issued.id},
                                   {"token", issued.secret},
                                   {"user", owner.user},
@@ -378,11 +379,10 @@ Result<std::vector<LeftBehind>> Enrolment::left_behind() {
   }
   // A token's holder was given the list of its day, a join token goes with the fingerprint of who signs: nothing renews
   // that. What the step before this one has lost is lost already.
-  const WallTime announced = options_.authority->newest().info().not_before + pki::Authority::kClockSkew;
   for (const pki::TokenRecord& token : tokens) {
     const bool over = (token.owner.expires && *token.owner.expires <= at) || !token.used_by_key.empty();
     const bool join = token.owner.bound.purpose == pki::kJoinPurpose;
-    const bool later = token.issued && *token.issued >= announced && !join;
+    const bool later = token.owner.trust == trust && !join;
     if (step != pki::Rotation::kAnnounced || over || later) continue;
     missing.push_back({token.id, token.owner.user, token.owner.bound.node,
                        join ? "is a join token, given out with the old authority's fingerprint"

@@ -290,6 +290,7 @@ TEST_F(EnrolmentTest, WhoIsLeftBehindIsNamedAndLostOnlyWhenToldSo) {
   const Holder agent = joined("w1");
   (void)post(admin(), "tokens", {{"role", "viewer"}, {"user", "ann"}});
   ASSERT_EQ(rotate("settled").status, 201);
+  (void)post(admin(), "tokens", {{"role", "viewer"}, {"user", "bob"}});  // with both authorities
   const auto named = authority();
   ASSERT_EQ(named.at("missing").as_array().size(), 2u) << json::write(named);
   EXPECT_EQ(json::find_string(named.at("missing").as_array()[0], {"node"}), "w1");
