@@ -58,7 +58,7 @@ TEST_F(SignedRelease, VerifyFollowsTheSignatureToTheDigest) {
       << good.stdout_bytes;
 
   const ProcessOutput own_word = strake({"verify"});
-  EXPECT_EQ(own_word.exit.exit_code, 1);
+  EXPECT_EQ(own_word.exit.exit_code, 3);
   EXPECT_NE(own_word.stderr_bytes.find("does not say whose signature"), std::string::npos) << own_word.stderr_bytes;
 
   sign("sha256:" + std::string(64, 'a'));

@@ -129,7 +129,10 @@ void AuditLog::Impl::write(std::string lines, std::uint64_t count, const std::st
       untold_losses += count;
     }
   }
-  if (written.ok()) return;
+  if (written.ok()) {
+    (void)runtime.sleep(options.gather_time, stop);
+    return;
+  }
   if (options.on_problem) {
     options.on_problem(Error(written.error()).context(fmt::format("the audit log lost {} lines", count)));
   }

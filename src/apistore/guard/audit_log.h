@@ -29,6 +29,8 @@ struct AuditOptions {
   Rate reads{.per_second = 5, .burst = 200};
   std::size_t max_names = 10'000;  ///< users and addresses whose rate is remembered
   runtime::Duration summary_interval = std::chrono::minutes(1);
+  /// Lines that come so shortly after one another are written together: a write for each costs more than the request.
+  runtime::Duration gather_time = std::chrono::milliseconds(50);
   runtime::Duration retry_interval = std::chrono::seconds(5);  ///< after the disk refused a write
   /// Told what went wrong with the file; called by the writer's task.
   std::function<void(const Error&)> on_problem{};

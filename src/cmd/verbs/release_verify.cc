@@ -218,7 +218,7 @@ Result<int> run_release_verify(const Invocation& invocation) {
 constexpr ExitMeaning kReleaseVerifyExits[] = {
     {kExitOk, "verified, by a keyring of yours"},
     {kExitOwnKeyring, "verified, but only by the keyrings the release itself brings"},
-    kImageAbsent,
+    {kExitBlocked, "the release is not there, or no keyring was given and it brings none; the message says which"},
     kRegistryUnreachable,
     {kExitNotGenuine, "refused: the message names the link that broke"}};
 

@@ -69,7 +69,8 @@ Result<SignatureTrust> trust_of_manifests(const std::map<std::string, std::strin
   return error(Code::kNotFound,
                "the release has no ConfigMap annotated {}, so it does not say whose signature it should carry; give "
                "--keyring and, unless the signatures lie beside the release, --signature-store",
-               kVerificationAnnotation);
+               kVerificationAnnotation)
+      .with_verdict(Verdict::kBlocked);
 }
 
 Result<SignatureVerdict> verify_signatures(const codec::Digest& digest, std::span<const Keyring> keyrings,
