@@ -58,9 +58,10 @@ Status AuditFile::append(std::string_view lines) {
     return {};
   }
   // Half a line would spoil the file for whoever reads it by lines.
-  (void)::ftruncate(file_.get(), static_cast<off_t>(size_));
+  const bool whole_lines = ::ftruncate(file_.get(), static_cast<off_t>(size_)) == 0;
   file_.reset();
-  return std::move(written).context("writing {}", path_.string());
+  return std::move(written).context("writing {}{}", path_.string(),
+                                    whole_lines ? "" : " (its last line may be half a line)");
 }
 
 }  // namespace strake::apistore
