@@ -59,6 +59,14 @@ struct ConfigCommandsTest : testing::Test {
     return value.ok() ? *std::move(value) : json::Object{};
   }
 
+  /// Of a difference with one pool in it.
+  static json::Value only_pool(const json::Value& difference) {
+    EXPECT_EQ(json::find_string(difference, {"kind"}), "ConfigDifference");
+    const json::Value* pools = json::find(difference, {"pools"});
+    EXPECT_TRUE(pools != nullptr && pools->get_array().size() == 1) << json::write(difference);
+    return pools != nullptr && !pools->get_array().empty() ? pools->get_array().front() : json::Value(json::Object{});
+  }
+
   TempDir directory_;
 };
 
@@ -216,7 +224,7 @@ TEST_F(ConfigCommandsTest, DiffSaysWhatChangesWhoDidItAndWhatItCosts) {
   const ProcessOutput output =
       run_strake({"diff", sample(), "--with", added, "--os-image", "img", "--pool", "worker", "-o", "json"});
   EXPECT_EQ(output.exit.exit_code, 2) << output.stderr_bytes;
-  const json::Value diff = json_of(output);
+  const json::Value diff = only_pool(json_of(output));
   EXPECT_EQ(json::find_bool(diff, {"reconcilable"}), true);
   EXPECT_EQ(json::find_string(diff, {"class"}), "reload");
   EXPECT_EQ(json::find_bool(diff, {"drain"}), false);
@@ -233,10 +241,87 @@ spec:
     files: [{path: /etc/containers/policy.json, actions: [{type: None}]}]
 )")
                                  .string();
-  const json::Value calmer = json_of(run_strake(
-      {"diff", sample(), "--with", added, "--os-image", "img", "--pool", "worker", "-o", "json", "--policy", policy}));
+  const json::Value calmer = only_pool(json_of(run_strake(
+      {"diff", sample(), "--with", added, "--os-image", "img", "--pool", "worker", "-o", "json", "--policy", policy})));
   EXPECT_EQ(json::find_string(calmer, {"class"}), "none");
   EXPECT_EQ(json::write(*json::find(calmer, {"actions"})), R"(["None"])");
+}
+
+std::string pool(const std::string& name, const std::string& more = "") {
+  return fmt::format(
+      "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {{name: {0}}}\nspec:\n"
+      "  machineConfigSelector: {{matchExpressions: [{{key: machineconfiguration.openshift.io/role, operator: In, "
+      "values: [worker, {0}]}}]}}\n{1}",
+      name, more);
+}
+
+/// What changes a node, now or later, is never "No difference".
+TEST_F(ConfigCommandsTest, DiffMissesNothing) {
+  const std::string worker = config("50-w", "worker", R"({"kernelArguments":["a"]})");
+  const std::string base = worker + pool("worker", "  nodeSelector: {matchLabels: {a: b}}\n");
+  const std::string mirrors =
+      "---\napiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nmetadata: {name: m}\n"
+      "spec: {imageDigestMirrors: [{source: a.example/b, mirrors: [c.example/d]}]}\n";
+  const std::string kubelet =
+      "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata: {name: k}\n"
+      "spec: {kubeletConfig: {maxPods: 400}}\n";
+  const std::string policy =
+      "---\napiVersion: operator.openshift.io/v1\nkind: MachineConfiguration\nmetadata: {name: cluster}\nspec: {}\n";
+  const struct {
+    std::string before;
+    std::string after;
+    int code;       ///< of --fail-on any
+    int on_reboot;  ///< of --fail-on reboot
+    std::string says;
+  } cases[] = {
+      {base, base, 0, 0, "No difference"},
+      {base, base + pool("infra"), 2, 2, "pool infra added"},
+      {base + pool("infra"), base, 2, 2, "pool infra removed"},
+      {base, worker + pool("worker", "  nodeSelector: {matchLabels: {a: c}}\n"), 2, 2, "nodes change pools"},
+      {base, base + "  paused: true\n", 2, 0, "nothing more reaches its nodes"},
+      {base + "  paused: true\n", base, 2, 2, "whatever waited is rolled out at once"},
+      {base, base + "  paused: false\n", 0, 0, "No difference"},
+      {base, base + "  maxUnavailable: 3\n", 2, 0, "maxUnavailable: 1 -> 3"},
+      {base, base + "  maxUnavailable: 1\n", 0, 0, "No difference"},
+      {base, base + "  pinnedImageSets: [{name: x}]\n", 2, 2, "what it does to nodes is not known here"},
+      {base, base + mirrors, 2, 2, "ImageDigestMirrorSet m added"},
+      {base + mirrors, base, 2, 2, "ImageDigestMirrorSet m removed"},
+      {base, base + kubelet, 2, 2, "KubeletConfig k added"},
+      {base, base + policy, 2, 0, "MachineConfiguration cluster added"},
+      {base, config("50-w", "worker", R"({"kernelArguments":["b"]})") + base.substr(worker.size()), 2, 2, "reboot"},
+      {base, base + config("60-x", "wroker", "{}"), 0, 0, "did you mean 'worker'?"},
+      {base, base + config("60-x", "worker", R"({"kernelArguments":["b"]})"), 2, 2, "kernel argument b added"},
+      {base, base + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", 0, 0,
+       "ConfigMap c is nothing a MachineConfig is made of"},
+      {base, base + "---\napiVersion: machineconfiguration.io/v1\nkind: MachineConfig\nmetadata: {name: c}\n", 0, 0,
+       "has apiVersion 'machineconfiguration.io/v1'"},
+      {worker, worker + config("60-x", "worker", R"({"kernelArguments":["b"]})"), 2, 2, "kernel argument b added"},
+      {worker, worker + config("60-x", "infra", "{}"), 2, 2, "pool infra added"},
+      {"", worker, 2, 2, "pool worker added"},
+      {worker, "", 2, 2, "pool worker removed"},
+      {worker, worker + pool("worker"), 2, 0, "pool worker described from now on"},
+  };
+  int number = 0;
+  for (const auto& test : cases) {
+    SCOPED_TRACE(fmt::format("case {}: {}", number, test.says));
+    const std::filesystem::path before = directory_ / fmt::format("{}.a", number);
+    const std::filesystem::path after = directory_ / fmt::format("{}.b", number++);
+    for (const auto& [folder, text] : {std::pair{before, test.before}, std::pair{after, test.after}}) {
+      std::filesystem::create_directory(folder);
+      if (!text.empty()) std::ofstream(folder / "all.yaml") << text;
+    }
+    const ProcessOutput any = run_strake({"diff", before, after, "--os-image", "img"});
+    EXPECT_EQ(any.exit.exit_code, test.code) << any.stdout_bytes << any.stderr_bytes;
+    EXPECT_NE((any.stdout_bytes + any.stderr_bytes).find(test.says), std::string::npos)
+        << any.stdout_bytes << any.stderr_bytes;
+    const ProcessOutput reboot =
+        run_strake({"diff", before, after, "--os-image", "img", "--fail-on", "reboot", "-o", "json"});
+    EXPECT_EQ(reboot.exit.exit_code, test.on_reboot) << reboot.stdout_bytes << reboot.stderr_bytes;
+    EXPECT_EQ(json::find_bool(json_of(reboot), {"differs"}), test.code == 2) << reboot.stdout_bytes;
+  }
+  const ProcessOutput with =
+      run_strake({"diff", (directory_ / "0.a").string(), "--with", write("m.yaml", mirrors).string()});
+  EXPECT_EQ(with.exit.exit_code, 2) << with.stdout_bytes << with.stderr_bytes;
 }
 
 TEST_F(ConfigCommandsTest, DiffOfTwoConfigsComparesThemAsTheyStand) {
@@ -258,8 +343,8 @@ TEST_F(ConfigCommandsTest, WhatNodesCannotFollowIsToldBeforeItIsApplied) {
                                                        R"({"config":{"ignition":{"version":"3.2.0"},"storage":)"
                                                        R"({"disks":[{"device":"/dev/sdb","wipeTable":true}]}}})"))
                                 .string();
-  const json::Value diff =
-      json_of(run_strake({"diff", sample(), "--with", disks, "--os-image", "img", "--pool", "worker", "-o", "json"}));
+  const json::Value diff = only_pool(
+      json_of(run_strake({"diff", sample(), "--with", disks, "--os-image", "img", "--pool", "worker", "-o", "json"})));
   EXPECT_EQ(json::find_bool(diff, {"reconcilable"}), false);
   EXPECT_EQ(json::find_string(diff, {"class"}), "reinstall");
   EXPECT_EQ(json::find_string(diff, {"reason"}), "ignition disks section contains changes");

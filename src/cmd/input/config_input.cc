@@ -19,7 +19,7 @@ bool has_config_suffix(const std::filesystem::path& path) {
 }
 
 /// The files of a directory, by name, so that the result does not depend on the file system's order.
-Result<std::vector<std::string>> files_at(const std::string& path) {
+Result<std::vector<std::string>> files_at(const std::string& path, EmptyInput empty) {
   std::error_code failure;
   if (path == kStandardInputPath || !std::filesystem::is_directory(path, failure)) return std::vector{path};
   std::vector<std::string> files;
@@ -28,13 +28,32 @@ Result<std::vector<std::string>> files_at(const std::string& path) {
     if (has_config_suffix(entry->path()) && entry->is_regular_file(failure)) files.push_back(entry->path().string());
   }
   if (failure) return error(Code::kIo, "reading directory {}: {}", path, failure.message());
-  if (files.empty()) return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file", path);
+  if (files.empty() && empty == EmptyInput::kRefused)
+    return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file", path);
   std::ranges::sort(files);
   return files;
 }
 
 bool is_kind(const kube::Object& object, const kube::Resource& resource) {
   return object.kind() == resource.kind && object.api_version().starts_with(resource.group + "/");
+}
+
+/// Of the platform, and read by nobody here but to say that the platform makes files of them.
+const kube::Resource kImageContentSourcePolicy{"operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy",
+                                               "imagecontentsourcepolicies", false};
+const kube::Resource kImageConfig{"config.openshift.io", "v1", "Image", "images", false};
+
+std::string why_passed_over(const kube::Object& object) {
+  if (object.kind().empty()) return "it has no kind";
+  for (const kube::Resource* known :
+       {&api::kMachineConfig, &api::kMachineConfigPool, &api::kKubeletConfig, &api::kContainerRuntimeConfig,
+        &api::kControllerConfig, &api::kOsImageStream, &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
+        &api::kImageTagMirrorSet, &kImageContentSourcePolicy, &kImageConfig}) {
+    if (known->kind != object.kind()) continue;
+    return fmt::format("{} {} has apiVersion '{}' where {}/{} is expected", object.kind(), object.name(),
+                       object.api_version(), known->group, known->version);
+  }
+  return fmt::format("{} {} is nothing a MachineConfig is made of", object.kind(), object.name());
 }
 
 /// Sorts objects into the set they belong to.
@@ -48,7 +67,11 @@ class Collector {
     for (const auto& [resource, list] : {std::pair{&api::kMachineConfig, &set.configs},
                                          {&api::kMachineConfigPool, &set.pools},
                                          {&api::kKubeletConfig, &set.generators},
-                                         {&api::kContainerRuntimeConfig, &set.generators}}) {
+                                         {&api::kContainerRuntimeConfig, &set.generators},
+                                         {&api::kImageDigestMirrorSet, &set.mirror_policies},
+                                         {&api::kImageTagMirrorSet, &set.mirror_policies},
+                                         {&kImageContentSourcePolicy, &set.mirror_policies},
+                                         {&kImageConfig, &set.mirror_policies}}) {
       if (!is_kind(object, *resource)) continue;
       STRAKE_CHECK_OK(remember(object, place));
       list->push_back(std::make_shared<const kube::Object>(std::move(object)));
@@ -62,7 +85,7 @@ class Collector {
       *single = std::make_shared<const kube::Object>(std::move(object));
       return {};
     }
-    if (object.kind().empty()) files_.notes.push_back(fmt::format("{}: passed over, it has no kind", place));
+    files_.notes.push_back(fmt::format("{}: passed over, {}", place, why_passed_over(object)));
     return {};
   }
 
@@ -116,12 +139,12 @@ Status append_all(kube::KubeApi& api, const kube::Resource& resource, std::vecto
 
 }  // namespace
 
-Result<ConfigFiles> read_config_files(const std::string& path) {
+Result<ConfigFiles> read_config_files(const std::string& path, EmptyInput empty) {
   ConfigFiles files;
   Collector collector(files);
   yaml::ParseLimits limits;
   limits.max_bytes = kMaxInputBytes;
-  STRAKE_TRY(const auto names, files_at(path));
+  STRAKE_TRY(const auto names, files_at(path, empty));
   for (const std::string& name : names) {
     STRAKE_TRY(const std::string text, read_text_input(name, kMaxInputBytes));
     STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
@@ -142,6 +165,8 @@ Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const k
   STRAKE_CHECK_OK(append_all(api, api::kMachineConfig, set.configs, call));
   STRAKE_CHECK_OK(append_all(api, api::kKubeletConfig, set.generators, call));
   STRAKE_CHECK_OK(append_all(api, api::kContainerRuntimeConfig, set.generators, call));
+  STRAKE_CHECK_OK(append_all(api, api::kImageDigestMirrorSet, set.mirror_policies, call));
+  STRAKE_CHECK_OK(append_all(api, api::kImageTagMirrorSet, set.mirror_policies, call));
   STRAKE_TRY(set.controller_config, get_if_there(api, api::kControllerConfig, api::kControllerConfigName, call));
   STRAKE_TRY(set.os_image_stream, get_if_there(api, api::kOsImageStream, api::kOsImageStreamName, call));
   STRAKE_TRY(set.machine_configuration,

@@ -26,9 +26,11 @@ struct ConfigFiles {
   std::vector<std::string> notes;             ///< documents that were passed over, and why
 };
 
-/// Documents of other kinds are passed over; two objects of the same kind and name are an error, and so is a document
-/// that cannot be read. Errors name file and line.
-Result<ConfigFiles> read_config_files(const std::string& path);
+enum class EmptyInput { kRefused, kAllowed };
+
+/// Documents of other kinds are passed over, with a note; two objects of the same kind and name are an error, and so is
+/// a document that cannot be read. Errors name file and line.
+Result<ConfigFiles> read_config_files(const std::string& path, EmptyInput empty = EmptyInput::kRefused);
 
 /// Everything a render of the cluster's pools reads.
 Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call);

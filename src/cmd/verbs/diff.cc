@@ -6,12 +6,15 @@
 #include "api/kinds.h"
 #include "api/machine_config.h"
 #include "cmd/cli/commands.h"
+#include "cmd/cli/suggest.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/image_access.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "cmd/output/result_document.h"
+#include "machineconfig/diff/set_diff.h"
 #include "machineconfig/diff/spec_diff.h"
 #include "machineconfig/merge/provenance.h"
 
@@ -25,6 +28,9 @@ constexpr ArgumentSpec kDiffArguments[] = {
     {"A", "before: a file or directory of MachineConfigs, or the name of a rendered config in the cluster", false,
      false, kFileValue},
     {"B", "after: likewise", false, false, kFileValue}};
+enum class FailOn { kAny, kDrain, kReboot, kIrreconcilable };
+constexpr std::string_view kFailOnWords[] = {"any", "drain", "reboot", "irreconcilable"};
+constexpr std::string_view kDiffKind = "ConfigDifference";
 constexpr OptionSpec kDiffOwnOptions[] = {
     {"with", "PATH", "after: A (or the cluster, without A) with these MachineConfigs added or replaced", "",
      kFileValue},
@@ -32,6 +38,8 @@ constexpr OptionSpec kDiffOwnOptions[] = {
     {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's", "",
      kFileValue},
     {"show-secrets", "", "show passwords, keys and pull secrets too"},
+    {"fail-on", "CLASS", "end with 2 only when nodes may have to bear this: any, drain, reboot or irreconcilable",
+     "any", one_of(kFailOnWords)},
     kOutputOption,
     kOsImageOption,
     kExtensionsImageOption,
@@ -90,16 +98,12 @@ class DiffInput {
 
  private:
   Result<Side> read_files(const std::string& path) {
-    STRAKE_TRY(ConfigFiles files, read_config_files(path));
+    // A side without anything is the state before the first MachineConfig, or after the last.
+    STRAKE_TRY(ConfigFiles files, read_config_files(path, EmptyInput::kAllowed));
     for (const std::string& note : files.notes) invocation_.out().warn(note);
-    if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
     Side side;
-    if (files.set.configs.size() == 1 && files.set.pools.empty()) {
-      side.single = files.set.configs.front();
-      side.set = std::move(files.set);
-      return side;
-    }
-    STRAKE_TRY(side.set, with_image_options(std::move(files.set), invocation_));
+    if (files.set.configs.size() == 1 && files.set.pools.empty()) side.single = files.set.configs.front();
+    side.set = std::move(files.set);
     return side;
   }
 
@@ -175,8 +179,8 @@ Result<std::vector<Comparison>> compare_with_single(const Side& before, const Si
   return comparisons;
 }
 
-Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only,
-                                             Output& out) {
+/// Pools that are on both sides; those that come or go are changes of the set.
+Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only) {
   const auto old_pools = machineconfig::pools_of(before), new_pools = machineconfig::pools_of(after);
   std::set<std::string> names;
   for (const auto& pools : {old_pools, new_pools}) {
@@ -189,28 +193,25 @@ Result<std::vector<Comparison>> compare_sets(const ConfigSet& before, const Conf
   for (const std::string& name : names) {
     if (!only.empty() && name != only) continue;
     const kube::ObjectPtr old_pool = find_pool(old_pools, name), new_pool = find_pool(new_pools, name);
-    if (!old_pool || !new_pool) {
-      out.warn(fmt::format("pool {} is only {}; it is left out", name, old_pool ? "before" : "after"));
-      continue;
-    }
+    if (!old_pool || !new_pool) continue;
     Comparison comparison;
     comparison.pool = name;
     STRAKE_TRY_CONTEXT(comparison.before, rendered_for(before, old_pool), "before");
     STRAKE_TRY_CONTEXT(comparison.after, rendered_for(after, new_pool), "after");
     comparisons.push_back(std::move(comparison));
   }
-  if (comparisons.empty()) return error(Code::kNotFound, "the two sides have no pool in common");
+  if (names.empty()) return error(Code::kNotFound, "neither side holds a MachineConfig or a MachineConfigPool");
   return comparisons;
 }
 
-Result<std::vector<Comparison>> compare(const Side& before, const Side& after, const std::string& only, Output& out) {
+Result<std::vector<Comparison>> compare(const Side& before, const Side& after, const std::string& only) {
   if (before.single && after.single) {
     std::vector<Comparison> comparisons;
     comparisons.push_back({"", as_it_stands(*before.single), as_it_stands(*after.single)});
     return comparisons;
   }
   if (before.single || after.single) return compare_with_single(before, after, only);
-  return compare_sets(before.set, after.set, only, out);
+  return compare_sets(before.set, after.set, only);
 }
 
 /// A cluster of one machine has nowhere to move pods to.
@@ -282,6 +283,23 @@ struct Sides {
   Side after;
 };
 
+/// One MachineConfig beside a set is one of a set too, unless it was rendered for a pool.
+Status settle_forms(Sides& sides, const Invocation& invocation) {
+  const auto stands_alone = [](const Side& side) {
+    return side.single && !pool_of_rendered(side.single->name()).empty();
+  };
+  const bool both_single = sides.before.single && sides.after.single;
+  for (Side* side : {&sides.before, &sides.after}) {
+    if (both_single || stands_alone(*side)) continue;
+    const bool named_pool = side->single && !invocation.value("pool").empty();
+    const Side& other = side == &sides.before ? sides.after : sides.before;
+    if (named_pool && !other.single) continue;
+    side->single = nullptr;
+    STRAKE_TRY(side->set, with_image_options(std::move(side->set), invocation));
+  }
+  return {};
+}
+
 Result<Sides> read_sides(const Invocation& invocation) {
   const std::string &a = invocation.value("A"), &b = invocation.value("B"), &with = invocation.value("with");
   if (with.empty() == b.empty()) {
@@ -292,54 +310,130 @@ Result<Sides> read_sides(const Invocation& invocation) {
   if (with.empty()) {
     STRAKE_TRY(sides.before, input.read(a));
     STRAKE_TRY(sides.after, input.read(b));
+    STRAKE_CHECK_OK(settle_forms(sides, invocation));
     return sides;
   }
   STRAKE_TRY(sides.before, a.empty() ? input.read_cluster() : input.read(a));
   // What is added to is always a set, even when it is one MachineConfig.
-  if (sides.before.single) {
-    sides.before.single = nullptr;
+  sides.before.single = nullptr;
+  if (!a.empty()) {
     STRAKE_TRY(sides.before.set, with_image_options(std::move(sides.before.set), invocation));
   }
   STRAKE_TRY(const ConfigFiles added, read_config_files(with));
+  for (const std::string& note : added.notes) invocation.out().warn(note);
   sides.after = sides.before;
   sides.after.set.lay_over(added.set);
   return sides;
 }
 
-Result<int> run_diff(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
+/// MachineConfigs that reach no node are named: a role with a typing error looks exactly so.
+json::Array tell_unused(const ConfigSet& set, Output& out) {
+  std::vector<std::string> names;
+  for (const kube::ObjectPtr& pool : machineconfig::pools_of(set)) names.push_back(pool->name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  json::Array unused;
+  for (const machineconfig::UnusedConfig& config : machineconfig::unused_configs(set)) {
+    const std::string why = config.role.empty()
+                                ? "it has no role label"
+                                : fmt::format("its role is '{}'{}", config.role, did_you_mean(config.role, known));
+    out.warn(fmt::format("MachineConfig {} is taken by no pool and reaches no node: {}", config.name, why));
+    unused.push_back(json::Object{{"name", config.name}, {"why", why}});
+  }
+  return unused;
+}
+
+bool reaches(FailOn wanted, const machineconfig::SpecDiff& diff) {
+  using machineconfig::DisruptionClass;
+  const machineconfig::DisruptionVerdict& verdict = diff.verdict;
+  switch (wanted) {
+    case FailOn::kAny: return !diff.empty();
+    case FailOn::kDrain: return verdict.drain || verdict.disruption >= DisruptionClass::kDrain;
+    case FailOn::kReboot: return verdict.disruption >= DisruptionClass::kReboot;
+    case FailOn::kIrreconcilable: return verdict.irreconcilable.has_value();
+  }
+  return true;
+}
+
+bool reaches(FailOn wanted, const machineconfig::SetChange& change) {
+  if (wanted == FailOn::kAny) return true;
+  return wanted != FailOn::kIrreconcilable && change.may_reboot;
+}
+
+/// Everything there is to say, found before the first word of it is printed.
+struct Findings {
+  std::vector<machineconfig::SetChange> set_changes = {};
+  std::vector<std::pair<std::string, machineconfig::SpecDiff>> pools = {};
+
+  bool differs() const {
+    return !set_changes.empty() || std::ranges::any_of(pools, [](const auto& pool) { return !pool.second.empty(); });
+  }
+  bool reach(FailOn wanted) const {
+    return std::ranges::any_of(set_changes, [&](const auto& change) { return reaches(wanted, change); }) ||
+           std::ranges::any_of(pools, [&](const auto& pool) { return reaches(wanted, pool.second); });
+  }
+};
+
+json::Value findings_json(const Findings& findings, json::Array unused) {
+  json::Array pools;
+  for (const auto& [name, diff] : findings.pools) {
+    json::Value pool = machineconfig::to_json(diff);
+    pool.get_object()["pool"] = name;
+    pools.push_back(std::move(pool));
+  }
+  return result_document(kDiffKind, kResultOk,
+                         {{"differs", findings.differs()},
+                          {"setChanges", machineconfig::to_json(findings.set_changes)},
+                          {"unused", std::move(unused)},
+                          {"pools", std::move(pools)}});
+}
+
+std::string findings_text(const Findings& findings) {
+  std::string text = machineconfig::to_text(findings.set_changes);
+  for (const auto& [name, diff] : findings.pools) {
+    if (findings.pools.size() > 1 || !findings.set_changes.empty()) {
+      text += fmt::format("{}== {}\n", text.empty() ? "" : "\n", name.empty() ? "config" : "pool " + name);
+    }
+    text += machineconfig::to_text(diff);
+  }
+  return text.empty() ? "No difference.\n" : text;
+}
+
+Result<int> show_difference(const Invocation& invocation, bool as_json) {
   if (invocation.is_set("show-secrets")) invocation.out().show_secrets();
   STRAKE_TRY(const Sides sides, read_sides(invocation));
   STRAKE_TRY(const auto context, disruption_context(invocation.value("policy"), sides.before, sides.after));
-  STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, invocation.value("pool"), invocation.out()));
-  bool differs = false;
-  json::Array results;
+  const std::string& only = invocation.value("pool");
+  STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, only));
+  Findings findings;
+  json::Array unused;
+  if (!sides.before.single && !sides.after.single) {
+    findings.set_changes = machineconfig::diff_sets(sides.before.set, sides.after.set);
+    // One pool was asked about: what is set about others does not count.
+    std::erase_if(findings.set_changes, [&](const machineconfig::SetChange& change) {
+      return !only.empty() && change.subject.starts_with("pool ") && change.subject != "pool " + only;
+    });
+    unused = tell_unused(sides.after.set, invocation.out());
+  }
   for (const Comparison& comparison : comparisons) {
-    STRAKE_TRY_CONTEXT(const machineconfig::SpecDiff diff,
-                       diff_of(comparison, context, invocation.is_set("show-secrets")), "comparing {} with {}",
-                       comparison.before.name, comparison.after.name);
-    differs = differs || !diff.empty();
-    if (as_json) {
-      json::Value result = machineconfig::to_json(diff);
-      if (!comparison.pool.empty()) result.get_object()["pool"] = comparison.pool;
-      results.push_back(std::move(result));
-    } else {
-      if (comparisons.size() > 1) {
-        invocation.out().text(fmt::format("{}== pool {}\n", results.empty() ? "" : "\n", comparison.pool));
-      }
-      invocation.out().text(machineconfig::to_text(diff));
-      results.emplace_back(nullptr);
-    }
+    STRAKE_TRY_CONTEXT(machineconfig::SpecDiff diff, diff_of(comparison, context, invocation.is_set("show-secrets")),
+                       "comparing {} with {}", comparison.before.name, comparison.after.name);
+    findings.pools.emplace_back(comparison.pool, std::move(diff));
   }
-  if (as_json) {
-    invocation.out().report(results.size() == 1 ? std::move(results.front())
-                                                : json::Object{{"pools", std::move(results)}});
-  }
-  return differs ? kExitDiffers : kExitOk;
+  as_json ? invocation.out().report(findings_json(findings, std::move(unused)))
+          : invocation.out().text(findings_text(findings));
+  return findings.reach(invocation.choice<FailOn>("fail-on")) ? kExitDiffers : kExitOk;
 }
 
-constexpr ExitMeaning kDiffExits[] = {
-    {kExitOk, "the same"}, {kExitDiffers, "they differ"}, kImageAbsent, kServerOrRegistryUnreachable, kImageNotGenuine};
+Result<int> run_diff(const Invocation& invocation) {
+  const bool as_json = wants_json(invocation);
+  return run_with_result(invocation, kDiffKind, as_json, [&] { return show_difference(invocation, as_json); });
+}
+
+constexpr ExitMeaning kDiffExits[] = {{kExitOk, "the same, or nothing that --fail-on names"},
+                                      {kExitDiffers, "they differ, so far as --fail-on asks"},
+                                      kImageAbsent,
+                                      kServerOrRegistryUnreachable,
+                                      kImageNotGenuine};
 
 }  // namespace
 
@@ -354,8 +448,14 @@ const CommandSpec kDiffCommand{
     "  strake diff --with 99-chrony.yaml                      what if I add this to the cluster?\n"
     "  strake diff rendered-worker-1a2b... rendered-worker-3c4d...\n"
     "  strake diff main/ branch/ -o json                      for CI\n\n"
-    "-o json: reconcilable, reason, changedFiles, changedUnits, actions, drain, class and changes; for several pools a "
-    "list `pools` of these.",
+    "Pools that come and go, what is set about them (paused, maxUnavailable, nodeSelector), policies, and objects the "
+    "platform makes MachineConfigs of (KubeletConfig, mirror sets) are differences too, each with what it does. "
+    "Objects "
+    "that do not count, and MachineConfigs that no pool takes, are named. An empty folder is a side without "
+    "anything.\n\n"
+    "  strake diff main/ branch/ --fail-on reboot             print everything, fail only when nodes may reboot\n\n"
+    "-o json: differs, setChanges, unused, and pools: for each before, after, reconcilable, reason, changedFiles, "
+    "changedUnits, actions, drain, class and changes.",
     kDiffArguments,
     kDiffOptions,
     run_diff,

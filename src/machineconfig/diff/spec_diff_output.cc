@@ -103,7 +103,9 @@ std::string_view meaning_of(DisruptionClass disruption) {
     case DisruptionClass::kRestart: return "services are restarted";
     case DisruptionClass::kDrain: return "pods leave each node, which keeps running";
     case DisruptionClass::kReboot: return "each node reboots";
-    case DisruptionClass::kReinstall: return "running nodes cannot follow; machines must be installed anew";
+    case DisruptionClass::kReinstall:
+      return "running nodes cannot follow: the pool degrades and takes nothing more until this is taken back; machines "
+             "must be installed anew";
   }
   return "";
 }

@@ -15,8 +15,9 @@ namespace {
 
 void lay_over_list(std::vector<kube::ObjectPtr>& under, const std::vector<kube::ObjectPtr>& over) {
   for (const kube::ObjectPtr& object : over) {
-    const auto same_name =
-        std::ranges::find_if(under, [&](const kube::ObjectPtr& known) { return known->name() == object->name(); });
+    const auto same_name = std::ranges::find_if(under, [&](const kube::ObjectPtr& known) {
+      return known->name() == object->name() && known->kind() == object->kind();
+    });
     if (same_name == under.end()) {
       under.push_back(object);
     } else {
@@ -35,6 +36,7 @@ void ConfigSet::lay_over(const ConfigSet& over) {
   lay_over_list(configs, over.configs);
   lay_over_list(pools, over.pools);
   lay_over_list(generators, over.generators);
+  lay_over_list(mirror_policies, over.mirror_policies);
   if (over.controller_config) controller_config = over.controller_config;
   if (over.os_image_stream) os_image_stream = over.os_image_stream;
   if (over.machine_configuration) machine_configuration = over.machine_configuration;
@@ -62,6 +64,7 @@ std::vector<kube::ObjectPtr> pools_of(const ConfigSet& set) {
     if (const auto role = config->label(api::label::kRole); role && !role->empty()) roles.insert(*role);
   }
   std::vector<kube::ObjectPtr> pools;
+  pools.reserve(roles.size());
   for (const std::string& role : roles) pools.push_back(std::make_shared<const kube::Object>(pool_of_role(role)));
   return pools;
 }

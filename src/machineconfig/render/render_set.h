@@ -18,6 +18,7 @@ struct ConfigSet {
   kube::ObjectPtr os_image_stream{};
   kube::ObjectPtr machine_configuration{};  ///< the user's disruption policy and overrides
   std::vector<kube::ObjectPtr> generators{};
+  std::vector<kube::ObjectPtr> mirror_policies{};  ///< mirror sets and the like, of which the platform makes files
 
   /// Objects of `over` take the place of those with the same name; others are added.
   void lay_over(const ConfigSet& over);
