@@ -324,6 +324,37 @@ TEST_F(ConfigCommandsTest, DiffMissesNothing) {
   EXPECT_EQ(with.exit.exit_code, 2) << with.stdout_bytes << with.stderr_bytes;
 }
 
+TEST_F(ConfigCommandsTest, DiffOfAChangedSetAndOfFoldersInFolders) {
+  const auto code = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "diff");
+    words.insert(words.end(), {"--os-image", "img"});
+    const ProcessOutput output = run_strake(words);
+    return std::pair{output.exit.exit_code, output.stdout_bytes + output.stderr_bytes};
+  };
+  const std::string set = write("set/a.yaml", config("50-a", "worker", R"({"kernelArguments":["a"]})")).parent_path();
+  write("set/sub/b.yaml", config("60-b", "worker", R"({"kernelArguments":["b"]})"));
+  write("set/.git/c.yaml", "not YAML: [");
+  const std::string more = write("c.yaml", config("70-c", "worker", R"({"kernelArguments":["c"]})")).string();
+  const auto [plain, told] = code({set, "--with", more});
+  EXPECT_EQ(plain, 2);
+  EXPECT_NE(told.find("a folder; -R reads it"), std::string::npos) << told;
+  EXPECT_EQ(told.find(".git"), std::string::npos) << told;
+  const auto [replaced, changes] = code({set, "-R", "--without", "60-b", "--with", more, "--with", more});
+  EXPECT_EQ(replaced, 2);
+  EXPECT_NE(changes.find("kernel argument c added"), std::string::npos) << changes;
+  EXPECT_NE(changes.find("kernel argument b removed"), std::string::npos) << changes;
+  EXPECT_EQ(code({set, "-R", "--without", "nobody"}).first, 3);
+  EXPECT_EQ(code({set, set, "--without", "60-b"}).first, 1) << "either two sides or one that is changed";
+  const auto [marked, comment] = code({set, "-R", "--without", "60-b", "-o", "markdown"});
+  EXPECT_EQ(marked, 2);
+  EXPECT_NE(comment.find("| worker | reboot | yes | 1 |"), std::string::npos) << comment;
+  write("kustomize/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [x.yaml]\n");
+  EXPECT_NE(code({set, (directory_ / "kustomize").string()}).second.find("kustomize build"), std::string::npos);
+  EXPECT_NE(run_strake({"render", "-f", set, "-R", "-o", "json", "--os-image", "img"}).stdout_bytes.find("\"b\""),
+            std::string::npos);
+}
+
 TEST_F(ConfigCommandsTest, DiffOfTwoConfigsComparesThemAsTheyStand) {
   const std::string one =
       write("one.yaml", config("rendered-worker-1", "worker", R"({"kernelArguments":[]})")).string();

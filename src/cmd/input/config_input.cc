@@ -18,20 +18,51 @@ bool has_config_suffix(const std::filesystem::path& path) {
   return suffix == ".yaml" || suffix == ".yml" || suffix == ".json";
 }
 
-/// The files of a directory, by name, so that the result does not depend on the file system's order.
-Result<std::vector<std::string>> files_at(const std::string& path, EmptyInput empty) {
-  std::error_code failure;
-  if (path == kStandardInputPath || !std::filesystem::is_directory(path, failure)) return std::vector{path};
-  std::vector<std::string> files;
-  for (std::filesystem::directory_iterator entry(path, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    if (has_config_suffix(entry->path()) && entry->is_regular_file(failure)) files.push_back(entry->path().string());
+/// The manifests of a directory, and what in it was not read.
+struct FoundFiles {
+  std::vector<std::string> files = {};
+  std::vector<std::string> skipped_folders = {};
+};
+
+Status collect_files(const std::filesystem::path& directory, bool recursive, int depth, FoundFiles& found) {
+  constexpr int kMaxDepth = 64;
+  if (depth > kMaxDepth) {
+    return error(Code::kExhausted, "{} is nested in more than {} folders", directory.string(), kMaxDepth);
   }
-  if (failure) return error(Code::kIo, "reading directory {}: {}", path, failure.message());
-  if (files.empty() && empty == EmptyInput::kRefused)
-    return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file", path);
-  std::ranges::sort(files);
-  return files;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::filesystem::path& path = entry->path();
+    std::error_code ignored;  // what cannot be looked at is no folder and no file
+    // A link to a folder could lead round in circles.
+    const bool is_folder = entry->is_directory(ignored) && !entry->is_symlink(ignored);
+    if (is_folder && !path.filename().string().starts_with('.')) {
+      if (recursive) {
+        STRAKE_CHECK_OK(collect_files(path, true, depth + 1, found));
+      } else {
+        found.skipped_folders.push_back(path.string());
+      }
+    } else if (has_config_suffix(path) && entry->is_regular_file(ignored)) {
+      found.files.push_back(path.string());
+    }
+  }
+  if (failure) return error(Code::kIo, "reading directory {}: {}", directory.string(), failure.message());
+  return {};
+}
+
+/// By name, so that the result does not depend on the file system's order.
+Result<FoundFiles> files_at(const std::string& path, const ConfigInputOptions& options) {
+  std::error_code failure;
+  if (path == kStandardInputPath || !std::filesystem::is_directory(path, failure)) return FoundFiles{{path}};
+  FoundFiles found;
+  STRAKE_CHECK_OK(collect_files(path, options.recursive, 0, found));
+  if (found.files.empty() && !options.may_be_empty) {
+    return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file{}", path,
+                 found.skipped_folders.empty() ? "" : "; -R reads the folders in it");
+  }
+  std::ranges::sort(found.files);
+  std::ranges::sort(found.skipped_folders);
+  return found;
 }
 
 bool is_kind(const kube::Object& object, const kube::Resource& resource) {
@@ -45,6 +76,9 @@ const kube::Resource kImageConfig{"config.openshift.io", "v1", "Image", "images"
 
 std::string why_passed_over(const kube::Object& object) {
   if (object.kind().empty()) return "it has no kind";
+  if (object.kind() == "Kustomization") {
+    return "a Kustomization is not built here; give what it builds: kustomize build DIR | strake ... -";
+  }
   for (const kube::Resource* known :
        {&api::kMachineConfig, &api::kMachineConfigPool, &api::kKubeletConfig, &api::kContainerRuntimeConfig,
         &api::kControllerConfig, &api::kOsImageStream, &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
@@ -139,13 +173,16 @@ Status append_all(kube::KubeApi& api, const kube::Resource& resource, std::vecto
 
 }  // namespace
 
-Result<ConfigFiles> read_config_files(const std::string& path, EmptyInput empty) {
+Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInputOptions& options) {
   ConfigFiles files;
   Collector collector(files);
   yaml::ParseLimits limits;
   limits.max_bytes = kMaxInputBytes;
-  STRAKE_TRY(const auto names, files_at(path, empty));
-  for (const std::string& name : names) {
+  STRAKE_TRY(const FoundFiles found, files_at(path, options));
+  for (const std::string& folder : found.skipped_folders) {
+    files.notes.push_back(fmt::format("{}: passed over, a folder; -R reads it", shown_path(folder)));
+  }
+  for (const std::string& name : found.files) {
     STRAKE_TRY(const std::string text, read_text_input(name, kMaxInputBytes));
     STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
     for (yaml::Document& document : documents) {

@@ -26,11 +26,17 @@ struct ConfigFiles {
   std::vector<std::string> notes;             ///< documents that were passed over, and why
 };
 
-enum class EmptyInput { kRefused, kAllowed };
+inline constexpr OptionSpec kRecursiveOption{"R,recursive", "", "the folders in a directory too, hidden ones left out"};
+
+/// How a place is read.
+struct ConfigInputOptions {
+  bool may_be_empty = false;  ///< a directory without manifests is a set without objects
+  bool recursive = false;
+};
 
 /// Documents of other kinds are passed over, with a note; two objects of the same kind and name are an error, and so is
 /// a document that cannot be read. Errors name file and line.
-Result<ConfigFiles> read_config_files(const std::string& path, EmptyInput empty = EmptyInput::kRefused);
+Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInputOptions& options = {});
 
 /// Everything a render of the cluster's pools reads.
 Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call);

@@ -16,9 +16,9 @@ namespace {
 using machineconfig::LintFinding;
 
 constexpr OptionSpec kLintOptions[] = {
-    kFilesOption,   {"ignore", "RULES", "rules to leave out, separated by commas", "", kListValue},
-    kOutputOption,  kKubeconfigOption,
-    kContextOption, kTimeoutOption};
+    kFilesOption,  kRecursiveOption,  {"ignore", "RULES", "rules to leave out, separated by commas", "", kListValue},
+    kOutputOption, kKubeconfigOption, kContextOption,
+    kTimeoutOption};
 
 Result<std::set<std::string, std::less<>>> ignored_rules(const std::vector<std::string>& named) {
   const auto known = machineconfig::lint_rules();
@@ -63,7 +63,7 @@ Result<int> run_config_lint(const Invocation& invocation) {
   STRAKE_TRY(const auto ignored, ignored_rules(invocation.list("ignore")));
   ConfigFiles files;
   if (const std::string& path = invocation.value("filename"); !path.empty()) {
-    STRAKE_TRY(files, read_config_files(path));
+    STRAKE_TRY(files, read_config_files(path, {.recursive = invocation.is_set("recursive")}));
     for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
   } else {

@@ -12,10 +12,9 @@
 #include "cmd/input/connection.h"
 #include "cmd/input/image_access.h"
 #include "cmd/input/text_input.h"
+#include "cmd/output/config_difference.h"
 #include "cmd/output/format.h"
 #include "cmd/output/result_document.h"
-#include "machineconfig/diff/set_diff.h"
-#include "machineconfig/diff/spec_diff.h"
 #include "machineconfig/merge/provenance.h"
 
 namespace strake::cmd {
@@ -28,19 +27,20 @@ constexpr ArgumentSpec kDiffArguments[] = {
     {"A", "before: a file or directory of MachineConfigs, or the name of a rendered config in the cluster", false,
      false, kFileValue},
     {"B", "after: likewise", false, false, kFileValue}};
-enum class FailOn { kAny, kDrain, kReboot, kIrreconcilable };
-constexpr std::string_view kFailOnWords[] = {"any", "drain", "reboot", "irreconcilable"};
-constexpr std::string_view kDiffKind = "ConfigDifference";
+enum class DiffFormat { kText, kJson, kMarkdown };
+constexpr std::string_view kDiffFormats[] = {"text", "json", "markdown"};
 constexpr OptionSpec kDiffOwnOptions[] = {
-    {"with", "PATH", "after: A (or the cluster, without A) with these MachineConfigs added or replaced", "",
-     kFileValue},
+    {"with", "PATH", "after: A (or the cluster, without A) with these objects added or replaced; may be repeated", "",
+     kListValue},
+    {"without", "NAME", "after: the same without this MachineConfig; may be repeated", "", kListValue},
+    kRecursiveOption,
     {"pool", "NAME", "only this pool"},
     {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's", "",
      kFileValue},
     {"show-secrets", "", "show passwords, keys and pull secrets too"},
     {"fail-on", "CLASS", "end with 2 only when nodes may have to bear this: any, drain, reboot or irreconcilable",
      "any", one_of(kFailOnWords)},
-    kOutputOption,
+    {"o,output", "FORMAT", "text, json, or markdown for a comment on a pull request", "text", one_of(kDiffFormats)},
     kOsImageOption,
     kExtensionsImageOption,
     kReleaseOption,
@@ -96,10 +96,12 @@ class DiffInput {
     return side;
   }
 
+  bool recursive() const { return invocation_.is_set("recursive"); }
+
  private:
   Result<Side> read_files(const std::string& path) {
     // A side without anything is the state before the first MachineConfig, or after the last.
-    STRAKE_TRY(ConfigFiles files, read_config_files(path, EmptyInput::kAllowed));
+    STRAKE_TRY(ConfigFiles files, read_config_files(path, {.may_be_empty = true, .recursive = recursive()}));
     for (const std::string& note : files.notes) invocation_.out().warn(note);
     Side side;
     if (files.set.configs.size() == 1 && files.set.pools.empty()) side.single = files.set.configs.front();
@@ -300,29 +302,43 @@ Status settle_forms(Sides& sides, const Invocation& invocation) {
   return {};
 }
 
+Status leave_out(ConfigSet& set, const std::string& name) {
+  if (std::erase_if(set.configs, [&](const kube::ObjectPtr& config) { return config->name() == name; }) > 0) return {};
+  return error(Code::kNotFound, "--without {}: there is no such MachineConfig", name).with_verdict(Verdict::kAbsent);
+}
+
+/// What is changed is always a set, even when it is one MachineConfig.
+Result<Sides> changed_sides(Side before, DiffInput& input, const Invocation& invocation) {
+  before.single = nullptr;
+  Sides sides{before, std::move(before)};
+  for (const std::string& path : invocation.list("with")) {
+    STRAKE_TRY(const ConfigFiles added, read_config_files(path, {.recursive = input.recursive()}));
+    for (const std::string& note : added.notes) invocation.out().warn(note);
+    sides.after.set.lay_over(added.set);
+  }
+  for (const std::string& name : invocation.list("without")) STRAKE_CHECK_OK(leave_out(sides.after.set, name));
+  return sides;
+}
+
 Result<Sides> read_sides(const Invocation& invocation) {
-  const std::string &a = invocation.value("A"), &b = invocation.value("B"), &with = invocation.value("with");
-  if (with.empty() == b.empty()) {
-    return error(Code::kInvalidArgument, "give A and B, or --with PATH (with or without A); see `strake diff --help`");
+  const std::string &a = invocation.value("A"), &b = invocation.value("B");
+  const bool changes = !invocation.list("with").empty() || !invocation.list("without").empty();
+  if (changes == !b.empty()) {
+    return error(Code::kInvalidArgument,
+                 "give A and B, or --with PATH and --without NAME (with or without A); see `strake diff --help`");
   }
   DiffInput input(invocation);
+  if (changes) {
+    STRAKE_TRY(Side before, a.empty() ? input.read_cluster() : input.read(a));
+    if (!a.empty()) {
+      STRAKE_TRY(before.set, with_image_options(std::move(before.set), invocation));
+    }
+    return changed_sides(std::move(before), input, invocation);
+  }
   Sides sides;
-  if (with.empty()) {
-    STRAKE_TRY(sides.before, input.read(a));
-    STRAKE_TRY(sides.after, input.read(b));
-    STRAKE_CHECK_OK(settle_forms(sides, invocation));
-    return sides;
-  }
-  STRAKE_TRY(sides.before, a.empty() ? input.read_cluster() : input.read(a));
-  // What is added to is always a set, even when it is one MachineConfig.
-  sides.before.single = nullptr;
-  if (!a.empty()) {
-    STRAKE_TRY(sides.before.set, with_image_options(std::move(sides.before.set), invocation));
-  }
-  STRAKE_TRY(const ConfigFiles added, read_config_files(with));
-  for (const std::string& note : added.notes) invocation.out().warn(note);
-  sides.after = sides.before;
-  sides.after.set.lay_over(added.set);
+  STRAKE_TRY(sides.before, input.read(a));
+  STRAKE_TRY(sides.after, input.read(b));
+  STRAKE_CHECK_OK(settle_forms(sides, invocation));
   return sides;
 }
 
@@ -342,69 +358,13 @@ json::Array tell_unused(const ConfigSet& set, Output& out) {
   return unused;
 }
 
-bool reaches(FailOn wanted, const machineconfig::SpecDiff& diff) {
-  using machineconfig::DisruptionClass;
-  const machineconfig::DisruptionVerdict& verdict = diff.verdict;
-  switch (wanted) {
-    case FailOn::kAny: return !diff.empty();
-    case FailOn::kDrain: return verdict.drain || verdict.disruption >= DisruptionClass::kDrain;
-    case FailOn::kReboot: return verdict.disruption >= DisruptionClass::kReboot;
-    case FailOn::kIrreconcilable: return verdict.irreconcilable.has_value();
-  }
-  return true;
-}
-
-bool reaches(FailOn wanted, const machineconfig::SetChange& change) {
-  if (wanted == FailOn::kAny) return true;
-  return wanted != FailOn::kIrreconcilable && change.may_reboot;
-}
-
-/// Everything there is to say, found before the first word of it is printed.
-struct Findings {
-  std::vector<machineconfig::SetChange> set_changes = {};
-  std::vector<std::pair<std::string, machineconfig::SpecDiff>> pools = {};
-
-  bool differs() const {
-    return !set_changes.empty() || std::ranges::any_of(pools, [](const auto& pool) { return !pool.second.empty(); });
-  }
-  bool reach(FailOn wanted) const {
-    return std::ranges::any_of(set_changes, [&](const auto& change) { return reaches(wanted, change); }) ||
-           std::ranges::any_of(pools, [&](const auto& pool) { return reaches(wanted, pool.second); });
-  }
-};
-
-json::Value findings_json(const Findings& findings, json::Array unused) {
-  json::Array pools;
-  for (const auto& [name, diff] : findings.pools) {
-    json::Value pool = machineconfig::to_json(diff);
-    pool.get_object()["pool"] = name;
-    pools.push_back(std::move(pool));
-  }
-  return result_document(kDiffKind, kResultOk,
-                         {{"differs", findings.differs()},
-                          {"setChanges", machineconfig::to_json(findings.set_changes)},
-                          {"unused", std::move(unused)},
-                          {"pools", std::move(pools)}});
-}
-
-std::string findings_text(const Findings& findings) {
-  std::string text = machineconfig::to_text(findings.set_changes);
-  for (const auto& [name, diff] : findings.pools) {
-    if (findings.pools.size() > 1 || !findings.set_changes.empty()) {
-      text += fmt::format("{}== {}\n", text.empty() ? "" : "\n", name.empty() ? "config" : "pool " + name);
-    }
-    text += machineconfig::to_text(diff);
-  }
-  return text.empty() ? "No difference.\n" : text;
-}
-
-Result<int> show_difference(const Invocation& invocation, bool as_json) {
+Result<int> show_difference(const Invocation& invocation, DiffFormat format) {
   if (invocation.is_set("show-secrets")) invocation.out().show_secrets();
   STRAKE_TRY(const Sides sides, read_sides(invocation));
   STRAKE_TRY(const auto context, disruption_context(invocation.value("policy"), sides.before, sides.after));
   const std::string& only = invocation.value("pool");
   STRAKE_TRY(const auto comparisons, compare(sides.before, sides.after, only));
-  Findings findings;
+  ConfigDifference findings;
   json::Array unused;
   if (!sides.before.single && !sides.after.single) {
     findings.set_changes = machineconfig::diff_sets(sides.before.set, sides.after.set);
@@ -419,14 +379,18 @@ Result<int> show_difference(const Invocation& invocation, bool as_json) {
                        "comparing {} with {}", comparison.before.name, comparison.after.name);
     findings.pools.emplace_back(comparison.pool, std::move(diff));
   }
-  as_json ? invocation.out().report(findings_json(findings, std::move(unused)))
-          : invocation.out().text(findings_text(findings));
-  return findings.reach(invocation.choice<FailOn>("fail-on")) ? kExitDiffers : kExitOk;
+  switch (format) {
+    case DiffFormat::kJson: invocation.out().report(findings.json(std::move(unused))); break;
+    case DiffFormat::kText: invocation.out().text(findings.text()); break;
+    case DiffFormat::kMarkdown: invocation.out().text(findings.markdown()); break;
+  }
+  return findings.reaches(invocation.choice<FailOn>("fail-on")) ? kExitDiffers : kExitOk;
 }
 
 Result<int> run_diff(const Invocation& invocation) {
-  const bool as_json = wants_json(invocation);
-  return run_with_result(invocation, kDiffKind, as_json, [&] { return show_difference(invocation, as_json); });
+  const auto format = invocation.choice<DiffFormat>("output");
+  return run_with_result(invocation, kConfigDifferenceKind, format == DiffFormat::kJson,
+                         [&] { return show_difference(invocation, format); });
 }
 
 constexpr ExitMeaning kDiffExits[] = {{kExitOk, "the same, or nothing that --fail-on names"},
@@ -449,11 +413,11 @@ const CommandSpec kDiffCommand{
     "  strake diff rendered-worker-1a2b... rendered-worker-3c4d...\n"
     "  strake diff main/ branch/ -o json                      for CI\n\n"
     "Pools that come and go, what is set about them (paused, maxUnavailable, nodeSelector), policies, and objects the "
-    "platform makes MachineConfigs of (KubeletConfig, mirror sets) are differences too, each with what it does. "
-    "Objects "
-    "that do not count, and MachineConfigs that no pool takes, are named. An empty folder is a side without "
-    "anything.\n\n"
-    "  strake diff main/ branch/ --fail-on reboot             print everything, fail only when nodes may reboot\n\n"
+    "platform makes MachineConfigs of (KubeletConfig, mirror sets) are differences too, each with what it does. What "
+    "does not count, and a MachineConfig no pool takes, is named. An empty folder is a side without anything.\n\n"
+    "  strake diff --without 50-old --with new/ -R            what if I replace that?\n"
+    "  strake diff main/ branch/ --fail-on reboot             fail only when nodes may reboot\n"
+    "  strake diff main/ branch/ -o markdown > comment.md     for a comment on the pull request\n\n"
     "-o json: differs, setChanges, unused, and pools: for each before, after, reconcilable, reason, changedFiles, "
     "changedUnits, actions, drain, class and changes.",
     kDiffArguments,

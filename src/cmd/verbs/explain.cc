@@ -18,8 +18,8 @@ using machineconfig::Subject;
 constexpr ArgumentSpec kExplainArguments[] = {
     {"POOL", "the pool whose rendered config is asked about"},
     {"WHAT", "a path, a unit, a drop-in (a.service/10-x.conf), a kernel argument, an extension, a user, or a field"}};
-constexpr OptionSpec kExplainOptions[] = {kFilesOption, kOutputOption, kKubeconfigOption, kContextOption,
-                                          kTimeoutOption};
+constexpr OptionSpec kExplainOptions[] = {kFilesOption,      kRecursiveOption, kOutputOption,
+                                          kKubeconfigOption, kContextOption,   kTimeoutOption};
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr OptionSpec kRenderOwnOptions[] = {
     kFilesOption,
+    kRecursiveOption,
     {"pool", "NAME", "only this pool"},
     kOsImageOption,
     kExtensionsImageOption,
