@@ -125,6 +125,9 @@ void SecretFinder::assignments() {
       --key_begin;
     }
     if (key_begin == key_end) continue;
+    // "reading '/etc/passwd': it is no keyring" assigns nothing: the name must be all that is quoted.
+    if (form_ == TextForm::kMessage && text_[at] == ':' && (key_begin == 0 || text_[key_begin - 1] != text_[key_end]))
+      continue;
     const std::string_view key = std::string_view(lower_).substr(key_begin, key_end - key_begin);
     if (!names_a_secret(key)) continue;
     const auto [begin, end] = value_after(at + 1);

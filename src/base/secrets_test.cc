@@ -255,6 +255,8 @@ TEST(Secrets, AreReplacedInMessages) {
       {"repeat with --token TOKEN", "repeat with --token TOKEN"},
       {"give --keyring /etc/keys", "give --keyring /etc/keys"},
       {"kind: Secret is not rendered", "kind: Secret is not rendered"},
+      {"keyring '/etc/passwd': it is no keyring", "keyring '/etc/passwd': it is no keyring"},
+      {"field 'password': hunter22 is too short", "field 'password': (hidden) is too short"},
   };
   for (const auto& c : cases) EXPECT_EQ(without_secrets(c.text), c.shown);
 }
