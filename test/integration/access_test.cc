@@ -145,6 +145,9 @@ TEST_F(AccessTest, BadInputIsNamed) {
       {{"access", "issue", "token", "--role", "viewer", "--user", "ann", "--lifetime", "9000h"}, 1, "at most a year"},
       {{"access", "issue", "certificate", "--role", "viewer", "--user", "ann"}, 1, "--out FILE is missing"},
       {{"access", "issue", "certificate", "--role", "viewer", "--user", "ann", "--out", there}, 3, "is there already"},
+      {{"access", "issue", "certificate", "--role", "viewer", "--user", "nobody", "--out", "/nowhere/kubeconfig"},
+       1,
+       "writing to /nowhere"},
       {{"access", "issue", "certificate", "--role", "viewer", "--user", "ann", "--csr", there}, 1, "--csr"},
       {{"access", "revoke"}, 1, "say what to revoke"},
       {{"access", "revoke", "nobody"}, 3, "no credential of id nobody"},
@@ -154,6 +157,8 @@ TEST_F(AccessTest, BadInputIsNamed) {
     EXPECT_EQ(output.exit.exit_code, c.exit_code) << output.stderr_bytes;
     EXPECT_NE(output.stderr_bytes.find(c.message), std::string::npos) << c.message << ": " << output.stderr_bytes;
   }
+  EXPECT_EQ(as(dir_ / "s" / "kubeconfig", {"access", "list"}).stdout_bytes.find("nobody"), std::string::npos)
+      << "nothing is issued that cannot be written down";
   const std::vector<std::string> join = {"agent", "join", "https://127.0.0.1:1", "--root", machine};
   const Case joins[] = {
       {{}, 1, "give the join token"},

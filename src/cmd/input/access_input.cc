@@ -1,5 +1,7 @@
 #include "cmd/input/access_input.h"
 
+#include <unistd.h>
+
 #include "controlplane/enrolment.h"
 
 namespace strake::cmd {
@@ -28,10 +30,15 @@ Error kubernetes_has_its_own_way(std::string_view what, std::string_view instead
       .with_verdict(Verdict::kBlocked);
 }
 
-Status check_not_there(const std::filesystem::path& file, std::string_view option) {
+Status check_can_be_made(const std::filesystem::path& file, std::string_view option) {
   std::error_code failure;
   const auto status = std::filesystem::symlink_status(file, failure);
-  if (status.type() == std::filesystem::file_type::not_found) return {};
+  if (status.type() == std::filesystem::file_type::not_found) {
+    // Before anything is issued: a credential nobody could write down would count all the same.
+    const std::filesystem::path folder = file.parent_path().empty() ? "." : file.parent_path();
+    if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+    return errno_error(errno, fmt::format("{} {}: writing to {}", option, file.string(), folder.string()));
+  }
   return error(Code::kExists, "{} {}: the file is there already; remove it, or choose another name", option,
                file.string())
       .with_verdict(Verdict::kBlocked);

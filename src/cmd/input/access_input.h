@@ -27,8 +27,8 @@ Result<AccessServer> connect_access(runtime::Runtime& runtime, const Invocation&
 /// Verdict::kBlocked: Kubernetes does this in its own way, which `instead` says.
 Error kubernetes_has_its_own_way(std::string_view what, std::string_view instead);
 
-/// Refuses a file that is there already: credentials of somebody else would be lost.
-Status check_not_there(const std::filesystem::path& file, std::string_view option);
+/// Refuses a file that is there already, as credentials of somebody else would be lost, and one that cannot be made.
+Status check_can_be_made(const std::filesystem::path& file, std::string_view option);
 
 std::string answer_text(const json::Value& answer, std::string_view field);
 

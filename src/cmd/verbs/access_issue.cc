@@ -101,7 +101,7 @@ bool is_loopback(std::string_view server) {
 Result<int> run_issue_token(const Invocation& invocation) {
   STRAKE_TRY(const api::CredentialSubject subject, wanted_subject(invocation));
   const std::filesystem::path out = invocation.path("out");
-  if (!out.empty()) STRAKE_CHECK_OK(check_not_there(out, "--out"));
+  if (!out.empty()) STRAKE_CHECK_OK(check_can_be_made(out, "--out"));
   runtime::ThreadRuntime runtime;
   const kube::Call call = cluster_call(runtime, invocation);
   STRAKE_TRY(const AccessServer server, connect_access(runtime, invocation, call));
@@ -136,7 +136,7 @@ Result<int> run_issue_join_token(const Invocation& invocation) {
                  invocation.value("url"));
   }
   const std::filesystem::path out = invocation.path("out");
-  if (!out.empty()) STRAKE_CHECK_OK(check_not_there(out, "--out"));
+  if (!out.empty()) STRAKE_CHECK_OK(check_can_be_made(out, "--out"));
   runtime::ThreadRuntime runtime;
   const kube::Call call = cluster_call(runtime, invocation);
   STRAKE_TRY(const AccessServer server, connect_access(runtime, invocation, call));
@@ -257,7 +257,7 @@ Result<int> run_issue_certificate(const Invocation& invocation) {
     return error(Code::kInvalidArgument,
                  "--out FILE is missing: where the kubeconfig goes; or give --csr FILE, whose key stays where it is");
   }
-  if (!out.empty()) STRAKE_CHECK_OK(check_not_there(out, "--out"));
+  if (!out.empty()) STRAKE_CHECK_OK(check_can_be_made(out, "--out"));
   STRAKE_TRY(const net::PrivateKey key, net::PrivateKey::generate());
   std::string pem;
   if (!csr.empty()) {
