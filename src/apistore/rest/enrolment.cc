@@ -18,6 +18,8 @@ constexpr std::string_view kJoinedWith = "strake.dev/joined-with";
 /// How long after a renewal the certificate before it may ask once more: the answer may have been lost, but whoever
 /// asks in a loop must not fill the list of revoked ones.
 constexpr std::chrono::hours kRepeatedRenewal{1};
+/// The same for a join that is repeated with the same key: the second try comes at once, further ones not so fast.
+constexpr std::chrono::minutes kRepeatedJoin{1};
 
 Error forbidden(const Caller& caller, std::string_view path) {
   return error(Code::kDenied, "forbidden: User \"{}\" cannot use path \"{}\", which is for administrators", caller.user,
@@ -244,11 +246,14 @@ Result<json::Value> Enrolment::admit(const net::ServerRequest& request) {
   const auto earlier = std::ranges::find(credentials, token.id, &pki::IssuedCredential::join_token);
   if (earlier != credentials.end() && !earlier->revoked.empty())
     return unknown_token("what this join token was used for has been revoked");
+  if (earlier != credentials.end()) STRAKE_CHECK_OK(check_repeated_join(*earlier));
   STRAKE_CHECK_OK(make_node(token));
   STRAKE_TRY(const Signed made,
              sign(wanted, pki::Subject::user(token.owner.user, token.owner.groups), options_.agent_lifetime));
   if (earlier != credentials.end()) {  // the same key again: the answer was lost
     pki::IssuedCredential again = *earlier;
+    again.issued = now();
+    STRAKE_CHECK_OK(revoke_replaced(again.previous, "replaced by a repeated join"));
     again.previous = again.current;
     again.current = made.record;
     STRAKE_CHECK_OK(issued_.update(again));
@@ -263,6 +268,20 @@ Result<json::Value> Enrolment::admit(const net::ServerRequest& request) {
   credential.current = made.record;
   STRAKE_TRY(credential, issued_.add(std::move(credential), service_.runtime().random(), now()));
   return issued_answer(credential, made.certificate_pem, made.trusted_pem);
+}
+
+Status Enrolment::check_repeated_join(const pki::IssuedCredential& earlier) {
+  if (earlier.renewed) return unknown_token("the machine that used this join token has renewed its certificate since");
+  if (!earlier.previous || now() - earlier.issued >= kRepeatedJoin) return {};
+  return error(Code::kExhausted, "this join was repeated a moment ago; wait a minute")
+      .with_reason("TooManyRequests")
+      .with_retry_after(kRepeatedJoin);
+}
+
+/// What no record names any more could not be revoked later.
+Status Enrolment::revoke_replaced(const std::optional<pki::IssuedCertificate>& gone, const std::string& reason) {
+  if (!gone || gone->expires <= now()) return {};
+  return revocations_.revoke({gone->serial, gone->expires, reason}, now());
 }
 
 Result<json::Value> Enrolment::renew(const net::ServerRequest& request) {
@@ -301,10 +320,7 @@ Result<json::Value> Enrolment::renew(const net::ServerRequest& request) {
   const auto lifetime = std::chrono::ceil<std::chrono::hours>(life);
   STRAKE_TRY(const Signed made, sign(wanted, pki::Subject::user(credential->user, credential->groups), lifetime));
   // Of three certificates one goes: the oldest, or the one whose answer was lost.
-  const std::optional<pki::IssuedCertificate> gone = lost_answer ? credential->current : credential->previous;
-  if (gone && at < gone->expires) {
-    STRAKE_CHECK_OK(revocations_.revoke({gone->serial, gone->expires, "replaced by a renewal"}, at));
-  }
+  STRAKE_CHECK_OK(revoke_replaced(lost_answer ? credential->current : credential->previous, "replaced by a renewal"));
   if (!lost_answer) credential->previous = credential->current;
   credential->current = made.record;
   credential->renewed = at;

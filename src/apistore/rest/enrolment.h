@@ -80,6 +80,8 @@ class Enrolment {
   Status make_node(const pki::TokenRecord& token);
   Status check_free(const pki::TokenRecord& token);
   Result<Signed> sign(const net::CertificateRequest& request, const pki::Subject& subject, std::chrono::hours lifetime);
+  Status check_repeated_join(const pki::IssuedCredential& earlier);
+  Status revoke_replaced(const std::optional<pki::IssuedCertificate>& gone, const std::string& reason);
   Status revoke_certificate(pki::IssuedCredential credential, const std::string& reason);
   Result<std::vector<LeftBehind>> left_behind();
   WallTime now() { return service_.runtime().wall_now(); }

@@ -5,6 +5,7 @@
 
 #include "apistore/rest/api_server.h"
 #include "base/fd.h"
+#include "base/time.h"
 #include "kube/kubeconfig.h"
 #include "net/http_client.h"
 #include "support/temp_dir.h"
@@ -146,6 +147,30 @@ TEST_F(EnrolmentTest, AnAgentJoinsWithATokenAndIsItsNodeAndNobodyElse) {
   EXPECT_EQ(send(by(agent), "GET", "/strake/v1/access/credentials").status, 403);
   EXPECT_EQ(post(by(agent), "tokens", {{"role", "administrator"}, {"user", "mallory"}}).status, 403);
   EXPECT_EQ(post(by(agent), "authority", {{"from", "settled"}}).status, 403);
+}
+
+/// However often a join is repeated, revoking leaves none of its certificates.
+TEST_F(EnrolmentTest, EveryCertificateOfARepeatedJoinIsRevoked) {
+  const std::string token = join_token("w1");
+  const net::PrivateKey key = *net::PrivateKey::generate();
+  const auto join = [&] { return post(with_token(token), "join", {{"request", request_for(key)}}); };
+  std::vector<Holder> holders;
+  for (int i = 0; i < 2; ++i) holders.push_back({key, value(join())});
+  const auto too_fast = join();
+  EXPECT_EQ(too_fast.status, 429) << too_fast.body;
+  EXPECT_TRUE(too_fast.headers.has("Retry-After"));
+  // A day passes.
+  const std::filesystem::path file = dir_ / "pki" / "issued.json";
+  json::Value record = *json::parse(*read_file(file, 1 << 20));
+  json::Object& credential = record.at("credentials").as_array().at(0).as_object();
+  credential["issued"] = format_rfc3339(runtime_.wall_now() - 24h);
+  ASSERT_TRUE(write_file_atomic(file, json::write_pretty(record), 0600).ok());
+  holders.push_back({key, value(join())});
+  EXPECT_EQ(whoami(by(holders[0])), "401") << "no record names it any more";
+  EXPECT_EQ(whoami(by(holders[1])), "strake:agent:w1");
+  EXPECT_EQ(whoami(by(holders[2])), "strake:agent:w1");
+  EXPECT_EQ(post(admin(), "revocations", {{"node", "w1"}, {"reason", "stolen"}}).status, 201);
+  for (const Holder& holder : holders) EXPECT_EQ(whoami(by(holder)), "401");
 }
 
 TEST_F(EnrolmentTest, AJoinTokenIsGoodForOneKeyAndNothingElse) {

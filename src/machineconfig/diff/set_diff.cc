@@ -16,7 +16,7 @@ namespace {
 
 using ObjectsByName = std::map<std::string, kube::ObjectPtr>;
 
-/// What a member of a pool's spec means for nodes. The first three have defaults: being absent is no change.
+/// What a member of a pool's spec means for nodes. Being absent is the same as having the default.
 struct PoolSetting {
   std::string_view member;
   std::string_view default_value;  ///< as JSON
