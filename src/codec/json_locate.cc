@@ -112,7 +112,7 @@ std::vector<codec::TextPosition> locate(std::string_view text, std::span<const W
       if (here->value_offset == std::string_view::npos) break;
       deepest = here;
     }
-    const bool at_key = want.key && deepest == here && here->key_offset != std::string_view::npos;
+    const bool at_key = want.key && deepest->key_offset != std::string_view::npos;
     offsets.push_back(at_key ? deepest->key_offset : deepest->value_offset);
   }
 
@@ -136,6 +136,7 @@ std::vector<codec::TextPosition> locate(std::string_view text, std::span<const W
     positions[offset] = {line, column};
   }
   std::vector<codec::TextPosition> found;
+  found.reserve(offsets.size());
   for (const std::size_t offset : offsets) found.push_back(positions[offset]);
   return found;
 }

@@ -15,7 +15,7 @@ using Steps = std::vector<std::string>;
 
 struct Wanted {
   Steps steps;
-  bool key = false;  ///< the position of the last step's name instead of its value
+  bool key = false;  ///< the position of the last step's name, if it has one, instead of its value
 };
 
 /// One position each, in the order asked. A path that leads nowhere is found at its deepest step that exists. `text`

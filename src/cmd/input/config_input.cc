@@ -11,8 +11,6 @@ namespace strake::cmd {
 
 namespace {
 
-constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
-
 bool has_config_suffix(const std::filesystem::path& path) {
   const std::string suffix = path.extension().string();
   return suffix == ".yaml" || suffix == ".yml" || suffix == ".json";
@@ -95,8 +93,8 @@ class Collector {
  public:
   explicit Collector(ConfigFiles& files) : files_(files) {}
 
-  Status add(kube::Object object, const std::string& place) {
-    if (object.kind() == "List" || object.kind().ends_with("List")) return add_list(object, place);
+  Status add(kube::Object object, const SourceLines::Origin& origin) {
+    if (object.kind() == "List" || object.kind().ends_with("List")) return add_list(object, origin);
     machineconfig::ConfigSet& set = files_.set;
     for (const auto& [resource, list] : {std::pair{&api::kMachineConfig, &set.configs},
                                          {&api::kMachineConfigPool, &set.pools},
@@ -107,7 +105,7 @@ class Collector {
                                          {&kImageContentSourcePolicy, &set.mirror_policies},
                                          {&kImageConfig, &set.mirror_policies}}) {
       if (!is_kind(object, *resource)) continue;
-      STRAKE_CHECK_OK(remember(object, place));
+      STRAKE_CHECK_OK(remember(object, origin));
       list->push_back(std::make_shared<const kube::Object>(std::move(object)));
       return {};
     }
@@ -115,34 +113,37 @@ class Collector {
                                            {&api::kOsImageStream, &set.os_image_stream},
                                            {&api::kMachineConfiguration, &set.machine_configuration}}) {
       if (!is_kind(object, *resource)) continue;
-      STRAKE_CHECK_OK(remember(object, place));
+      STRAKE_CHECK_OK(remember(object, origin));
       *single = std::make_shared<const kube::Object>(std::move(object));
       return {};
     }
-    files_.notes.push_back(fmt::format("{}: passed over, {}", place, why_passed_over(object)));
+    files_.notes.push_back(fmt::format("{}: passed over, {}", origin.to_string(), why_passed_over(object)));
     return {};
   }
 
  private:
-  Status add_list(const kube::Object& list, const std::string& place) {
+  Status add_list(const kube::Object& list, const SourceLines::Origin& origin) {
     const json::Value* items = json::find(list.json(), {"items"});
-    if (items == nullptr || !items->is_array()) return error(Code::kInvalidArgument, "{}: items: missing", place);
+    if (items == nullptr || !items->is_array()) {
+      return error(Code::kInvalidArgument, "{}: items: missing", origin.to_string());
+    }
+    SourceLines::Origin inside = origin;
+    inside.inside.insert(inside.inside.end(), {"items", ""});
     std::size_t index = 0;
     for (const json::Value& item : items->get_array()) {
-      const std::string item_place = fmt::format("{}: items[{}]", place, index++);
-      if (!item.is_object()) return error(Code::kInvalidArgument, "{}: not an object", item_place);
-      STRAKE_CHECK_OK(add(kube::Object(item), item_place));
+      inside.inside.back() = fmt::format("[{}]", index++);
+      if (!item.is_object()) return error(Code::kInvalidArgument, "{}: not an object", inside.to_string());
+      STRAKE_CHECK_OK(add(kube::Object(item), inside));
     }
     return {};
   }
 
-  Status remember(const kube::Object& object, const std::string& place) {
-    if (object.name().empty()) return error(Code::kInvalidArgument, "{}: metadata.name: missing", place);
-    const std::string what = fmt::format("{} {}", object.kind(), object.name());
-    const auto [known, is_new] = files_.places.emplace(what, place);
-    if (is_new) return {};
-    return error(Code::kInvalidArgument, "{} is there twice: {} and {}; remove one of them", what, known->second,
-                 place);
+  Status remember(const kube::Object& object, const SourceLines::Origin& origin) {
+    if (object.name().empty()) return error(Code::kInvalidArgument, "{}: metadata.name: missing", origin.to_string());
+    if (files_.sources.add(object, origin)) return {};
+    return error(Code::kInvalidArgument, "{} {} is there twice: {} and {}; remove one of them", object.kind(),
+                 object.name(), files_.sources.find_object(object.kind(), object.name())->to_string(),
+                 origin.to_string());
   }
 
   ConfigFiles& files_;
@@ -176,21 +177,21 @@ Status append_all(kube::KubeApi& api, const kube::Resource& resource, std::vecto
 Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInputOptions& options) {
   ConfigFiles files;
   Collector collector(files);
-  yaml::ParseLimits limits;
-  limits.max_bytes = kMaxInputBytes;
   STRAKE_TRY(const FoundFiles found, files_at(path, options));
   for (const std::string& folder : found.skipped_folders) {
     files.notes.push_back(fmt::format("{}: passed over, a folder; -R reads it", shown_path(folder)));
   }
   for (const std::string& name : found.files) {
-    STRAKE_TRY(const std::string text, read_text_input(name, kMaxInputBytes));
-    STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
+    STRAKE_TRY(const std::string text, files.sources.read(name));
+    STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, input_limits()), "{}", shown_path(name));
+    SourceLines::Origin origin{.path = name};
     for (yaml::Document& document : documents) {
-      const std::string place = fmt::format("{}:{}", shown_path(name), document.line);
+      origin.line = document.line;
       if (!document.value.is_object()) {
-        return error(Code::kInvalidArgument, "{}: the document is not an object", place);
+        return error(Code::kInvalidArgument, "{}: the document is not an object", origin.to_string());
       }
-      STRAKE_CHECK_OK(collector.add(kube::Object(std::move(document.value)), place));
+      STRAKE_CHECK_OK(collector.add(kube::Object(std::move(document.value)), origin));
+      ++origin.document;
     }
   }
   return files;

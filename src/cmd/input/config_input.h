@@ -1,13 +1,13 @@
 // MachineConfigs and what belongs to them, from files, directories, standard input, or a cluster.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/runtime.h"
 #include "cmd/cli/command.h"
+#include "cmd/input/source_lines.h"
 #include "kube/kube_api.h"
 #include "machineconfig/render/render_set.h"
 
@@ -22,8 +22,8 @@ inline constexpr OptionSpec kFilesOption{"f,filename", "PATH",
 /// A file, a directory or "-" as objects; which file and line each came from.
 struct ConfigFiles {
   machineconfig::ConfigSet set;
-  std::map<std::string, std::string> places;  ///< "MachineConfig 50-site" -> "dir/site.yaml:12"
-  std::vector<std::string> notes;             ///< documents that were passed over, and why
+  SourceLines sources;             ///< which file and line each came from
+  std::vector<std::string> notes;  ///< documents that were passed over, and why
 };
 
 inline constexpr OptionSpec kRecursiveOption{"R,recursive", "", "the folders in a directory too, hidden ones left out"};

@@ -32,8 +32,8 @@ Result<std::set<std::string, std::less<>>> ignored_rules(const std::vector<std::
 }
 
 std::string place_of(const ConfigFiles& files, const LintFinding& finding) {
-  const auto found = files.places.find("MachineConfig " + finding.config);
-  return found == files.places.end() ? "" : found->second;
+  const SourceLines::Origin* found = files.sources.find_object("MachineConfig", finding.config);
+  return found == nullptr ? "" : found->to_string();
 }
 
 /// "site.yaml:12: error: MachineConfig 50-site: spec.kernelType: ... [invalid]", the form editors jump to.

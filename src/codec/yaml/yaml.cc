@@ -100,8 +100,9 @@ std::string with_utf8_escapes(const std::string& text) {
 class TreeBuilder : public YAML::EventHandler {
  public:
   /// `marked` is the source with its end marker: what yaml-cpp sees.
-  TreeBuilder(std::string_view source, std::string_view marked, const ParseLimits& limits, MeteredText& input)
-      : source_(source), marked_(marked), limits_(limits), input_(input) {}
+  TreeBuilder(std::string_view source, std::string_view marked, const ParseLimits& limits, std::size_t text_limit,
+              MeteredText& input)
+      : source_(source), marked_(marked), limits_(limits), text_limit_(text_limit), input_(input) {}
 
   const Tree& tree() const { return tree_; }
   std::size_t root_line() const { return root_line_; }
@@ -133,6 +134,10 @@ class TreeBuilder : public YAML::EventHandler {
     TreeNode& node = add(TreeKind::kScalar, mark, anchor);
     node.tag = scalar_tag(tag, mark);
     node.text = with_utf8_escapes(value);
+    if (node.text.size() > text_limit_) {
+      node.text.resize(text_limit_);
+      node.text.shrink_to_fit();
+    }
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -293,6 +298,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::string_view source_;
   std::string_view marked_;
   const ParseLimits& limits_;
+  const std::size_t text_limit_;
   MeteredText& input_;
   Tree tree_;
   std::vector<OpenCollection> open_;
@@ -390,23 +396,11 @@ std::size_t count_values(const json::Value& value) {
   return count;
 }
 
-/// A JSON document, which is YAML too, read by the faster parser; nullopt when it is none.
-std::optional<Document> try_json(std::string_view text, const ParseLimits& limits) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || (text[start] != '{' && text[start] != '[')) return std::nullopt;
-  auto value = json::parse(text, {.max_bytes = limits.max_bytes, .max_depth = limits.max_depth});
-  if (!value.ok() || count_values(*value) > limits.max_nodes) return std::nullopt;  // YAML words for the error, then
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(start), '\n');
-  return Document{*std::move(value), static_cast<std::size_t>(line)};
-}
-
-Result<std::vector<Document>> parse_documents(std::string_view text, const ParseLimits& limits) {
+Status read_marked(std::string_view text, const ParseLimits& limits, std::size_t text_limit, const TreeVisitor& visit) {
   const std::string marked = with_end_marker(text);
   MeteredText input(marked);
   std::istream stream(&input);
-  TreeBuilder builder(text, marked, limits, input);
-  TreeConverter converter(text, limits);
-  std::vector<Document> documents;
+  TreeBuilder builder(text, marked, limits, text_limit, input);
   const auto read_too_far = [&] {
     return error_in_yaml(Code::kExhausted, text, input.consumed(),
                          "a collection in '{}' or '[]' up to here is too long; write it as JSON or in block style");
@@ -415,9 +409,7 @@ Result<std::vector<Document>> parse_documents(std::string_view text, const Parse
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
       if (input.exceeded()) return read_too_far();
-      STRAKE_TRY(json::Value value, converter.convert(builder.tree()));
-      if (value.is_null()) continue;
-      documents.push_back({std::move(value), builder.root_line()});
+      STRAKE_CHECK_OK(visit(text, builder.tree(), builder.root_line()));
     }
   } catch (const ParseRefused& refused) {
     if (input.exceeded()) return read_too_far();  // the text was cut there: no wonder it is wrong
@@ -430,25 +422,51 @@ Result<std::vector<Document>> parse_documents(std::string_view text, const Parse
     return error(Code::kExhausted, "cannot hold the YAML document: {}", failure.what());
   }
   if (input.exceeded()) return read_too_far();
-  return documents;
+  return {};
 }
 
 }  // namespace
 
-Result<std::vector<Document>> parse_stream(std::string_view text, const ParseLimits& limits) {
+Result<std::string_view> text_within_limits(std::string_view text, const ParseLimits& limits) {
   const std::size_t largest = std::min(limits.max_bytes, kLargestText);
   if (text.size() > largest) {
     return error(Code::kExhausted, "YAML text of {} bytes exceeds the limit of {} bytes", text.size(), largest);
   }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
+
+std::optional<Document> try_json(std::string_view text, const ParseLimits& limits) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || (text[start] != '{' && text[start] != '[')) return std::nullopt;
+  auto value = json::parse(text, {.max_bytes = limits.max_bytes, .max_depth = limits.max_depth});
+  if (!value.ok() || count_values(*value) > limits.max_nodes) return std::nullopt;  // YAML words for the error, then
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(start), '\n');
+  return Document{*std::move(value), static_cast<std::size_t>(line)};
+}
+
+Status read_trees(std::string_view text, const ParseLimits& limits, std::size_t text_limit, const TreeVisitor& visit) {
+  STRAKE_CHECK_OK(check_characters(text));
+  if (text.find('\r') == std::string_view::npos) return read_marked(text, limits, text_limit, visit);
+  return read_marked(with_line_feeds(text), limits, text_limit, visit);
+}
+
+Result<std::vector<Document>> parse_stream(std::string_view text, const ParseLimits& limits) {
+  STRAKE_TRY(text, text_within_limits(text, limits));
+  std::vector<Document> documents;
   if (auto document = try_json(text, limits)) {
-    std::vector<Document> documents;
     documents.push_back(*std::move(document));
     return documents;
   }
-  STRAKE_CHECK_OK(check_characters(text));
-  if (text.find('\r') == std::string_view::npos) return parse_documents(text, limits);
-  return parse_documents(with_line_feeds(text), limits);
+  std::optional<TreeConverter> converter;
+  STRAKE_CHECK_OK(read_trees(text, limits, std::numeric_limits<std::size_t>::max(),
+                             [&](std::string_view source, const Tree& tree, std::size_t root_line) -> Status {
+                               if (!converter) converter.emplace(source, limits);
+                               STRAKE_TRY(json::Value value, converter->convert(tree));
+                               if (!value.is_null()) documents.push_back({std::move(value), root_line});
+                               return {};
+                             }));
+  return documents;
 }
 
 Result<json::Value> parse(std::string_view text, const ParseLimits& limits) {

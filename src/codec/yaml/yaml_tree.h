@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,12 +42,31 @@ using Tree = std::vector<TreeNode>;
 /// "line 3, column 5: <message>"
 Error error_in_yaml(Code code, std::string_view source, std::size_t offset, std::string_view message);
 
+/// The size checked, the byte order mark left out.
+Result<std::string_view> text_within_limits(std::string_view text, const ParseLimits& limits);
+
+/// A JSON document, which is YAML too, read by the faster parser; nullopt when it is none.
+std::optional<Document> try_json(std::string_view text, const ParseLimits& limits);
+
+/// Told of one document after the other: `source` is the text that offsets count in (line ends are line feeds there),
+/// `root_line` where the document's first value stands.
+using TreeVisitor = std::function<Status(std::string_view source, const Tree& tree, std::size_t root_line)>;
+
+/// Reads a stream that is not JSON. Of longer scalars only the first `text_limit` bytes are kept.
+Status read_trees(std::string_view text, const ParseLimits& limits, std::size_t text_limit, const TreeVisitor& visit);
+
 /// Converts the documents of one stream, which share one allowance for nodes and text.
 class TreeConverter {
  public:
   TreeConverter(std::string_view source, const ParseLimits& limits) : source_(source), limits_(limits) {}
 
   Result<json::Value> convert(const Tree& tree);
+
+  // How a tree is read, for whoever walks it without converting it; of the tree last looked at.
+  void look_at(const Tree& tree) { tree_ = &tree; }
+  const TreeNode& follow(TreeIndex index) const;
+  bool is_merge_key(const TreeNode& node) const;
+  Result<std::string> key_text(const TreeNode& node) const;
 
  private:
   Result<json::Value> convert_node(TreeIndex index, std::size_t depth);
@@ -54,11 +75,8 @@ class TreeConverter {
   Result<json::Value> convert_scalar(const TreeNode& node) const;
   Result<json::Value> convert_tagged(const TreeNode& node) const;
   Result<json::Value> convert_binary(const TreeNode& node) const;
-  Result<std::string> key_text(const TreeNode& node) const;
   Result<json::Object> merge_source(TreeIndex index, std::size_t depth);
 
-  const TreeNode& follow(TreeIndex index) const;
-  bool is_merge_key(const TreeNode& node) const;
   Error duplicate_key(const TreeNode& mapping, const TreeNode& key, std::string_view text) const;
   Status account(const TreeNode& node);
   Error error_here(const TreeNode& node, std::string_view message) const;
