@@ -147,4 +147,55 @@ TEST(Toml, Limits) {
   }
 }
 
+TEST(Toml, WrittenAsTheContainerToolsWriteTheirs) {
+  const json::Value document = *json::parse(
+      R"({"registry":[{"prefix":"","location":"a.example","mirror":[{"location":"b.example/x"},{"location":"c"}]},)"
+      R"({"location":"d","blocked":true}],"unqualified-search-registries":["x","y"],"left-out":null,)"
+      R"("storage":{"options":{"size":"8G","odd key":"say \"hi\"\\\n"},"n":7,"f":2.0}})");
+  EXPECT_EQ(emit(document.get_object()), R"(unqualified-search-registries = ["x", "y"]
+
+[[registry]]
+  prefix = ""
+  location = "a.example"
+
+  [[registry.mirror]]
+    location = "b.example/x"
+
+  [[registry.mirror]]
+    location = "c"
+
+[[registry]]
+  location = "d"
+  blocked = true
+
+[storage]
+  n = 7
+  f = 2.0
+
+  [storage.options]
+    size = "8G"
+    "odd key" = "say \"hi\"\\\n"
+)");
+}
+
+TEST(Toml, WhatIsWrittenReadsTheSame) {
+  const char* const documents[] = {"",
+                                   "a = 1",
+                                   "a = []",
+                                   "a = [[], [1, 'x'], {b = 1}]",
+                                   "[a]\n[a.b]\n[[c]]\n[[c]]\nd = 1.5\n[[c.e]]",
+                                   "'' = 'empty key'\n'a.b' = 1\n['x y'.z]\nq = true",
+                                   "a = \"\\u0001\\u007f\\u00e9\\t\"",
+                                   "a = [{b = {c = []}}, 1]",
+                                   "a = 1e300\nb = -0.0\nc = 9223372036854775807"};
+  for (const char* text : documents) {
+    const auto document = parse(text);
+    ASSERT_TRUE(document.ok()) << text;
+    const std::string written = emit(document->get_object());
+    const auto again = parse(written);
+    ASSERT_TRUE(again.ok()) << written << again.error().to_string();
+    EXPECT_EQ(json::write_canonical(*again), json::write_canonical(*document)) << written;
+  }
+}
+
 }  // namespace strake::toml::toml_test

@@ -1,4 +1,5 @@
-// Whatever parses is an object within the limits that survives being written and read as JSON.
+// Whatever parses is an object within the limits that survives being written and read, as JSON
+// and as TOML.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,5 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = json::parse(written);
   STRAKE_INVARIANT(again.ok());
   STRAKE_INVARIANT(json::write(*again) == written);
+  const auto as_toml = toml::parse(toml::emit(document->get_object()));
+  STRAKE_INVARIANT(as_toml.ok());
+  STRAKE_INVARIANT(json::write_canonical(*as_toml) == json::write_canonical(*document));
   return 0;
 }
