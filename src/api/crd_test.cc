@@ -117,7 +117,8 @@ TEST(Crds, AreNamedConsistently) {
     EXPECT_EQ(crd.text({"metadata", "name"}), crd.qualified_kind());
     EXPECT_EQ(crd.file, (group.empty() ? "" : group + "_") + crd.plural() + ".yaml");
     EXPECT_EQ(crd.text({"spec", "names", "listKind"}), kind + "List");
-    EXPECT_EQ(crd.plural(), singular + (singular.ends_with("s") ? "es" : "s"));
+    const std::string stem = singular.substr(0, singular.size() - (singular.ends_with("y") ? 1 : 0));
+    EXPECT_EQ(crd.plural(), stem + (singular.ends_with("y") ? "ies" : singular.ends_with("s") ? "es" : "s"));
     std::string lower_kind = kind;
     std::transform(lower_kind.begin(), lower_kind.end(), lower_kind.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -5,11 +5,27 @@
 namespace strake::api {
 
 std::span<const kube::Resource> all_kinds() {
-  static const std::array kinds{kMachineConfig,          kMachineConfigPool,    kMachineConfigNode, kControllerConfig,
-                                kOsImageStream,          kMachineOsConfig,      kMachineOsBuild,    kKubeletConfig,
-                                kContainerRuntimeConfig, kMachineConfiguration, kMachine,           kMachineSet,
-                                kControlPlaneMachineSet, kClusterVersion,       kClusterOperator,   kInfrastructure,
-                                kImageDigestMirrorSet,   kImageTagMirrorSet,    kStrakeConfig};
+  static const std::array kinds{kMachineConfig,
+                                kMachineConfigPool,
+                                kMachineConfigNode,
+                                kControllerConfig,
+                                kOsImageStream,
+                                kMachineOsConfig,
+                                kMachineOsBuild,
+                                kKubeletConfig,
+                                kContainerRuntimeConfig,
+                                kMachineConfiguration,
+                                kMachine,
+                                kMachineSet,
+                                kControlPlaneMachineSet,
+                                kClusterVersion,
+                                kClusterOperator,
+                                kInfrastructure,
+                                kImageDigestMirrorSet,
+                                kImageTagMirrorSet,
+                                kImageContentSourcePolicy,
+                                kImageConfig,
+                                kStrakeConfig};
   return kinds;
 }
 

@@ -39,6 +39,9 @@ inline const kube::Resource kImageDigestMirrorSet{"config.openshift.io", "v1", "
                                                   "imagedigestmirrorsets", false};
 inline const kube::Resource kImageTagMirrorSet{"config.openshift.io", "v1", "ImageTagMirrorSet", "imagetagmirrorsets",
                                                false};
+inline const kube::Resource kImageContentSourcePolicy{"operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy",
+                                                      "imagecontentsourcepolicies", false};
+inline const kube::Resource kImageConfig{"config.openshift.io", "v1", "Image", "images", false};
 inline const kube::Resource kStrakeConfig{"strake.dev", "v1alpha1", "StrakeConfig", "strakeconfigs", false};
 
 /// Of everything that is Strake's own: kinds in clusters, the index of a mirror, JSON that verbs print.
@@ -52,6 +55,7 @@ inline constexpr std::string_view kControllerConfigName = "machine-config-contro
 inline constexpr std::string_view kMachineConfigurationName = "cluster";
 inline constexpr std::string_view kOsImageStreamName = "cluster";
 inline constexpr std::string_view kInfrastructureName = "cluster";
+inline constexpr std::string_view kImageConfigName = "cluster";
 inline constexpr std::string_view kClusterVersionName = "version";
 inline constexpr std::string_view kStrakeConfigName = "cluster";
 

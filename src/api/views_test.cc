@@ -19,6 +19,7 @@
 #include "api/machine_config_pool.h"
 #include "api/machine_configuration.h"
 #include "api/machine_set.h"
+#include "api/mirror_policy.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
 #include "api/strake_config.h"
@@ -39,10 +40,21 @@ NamedTable table(const FieldTable<N>& fields) {
 }
 
 const NamedTable kTables[] = {
-    table(kControllerConfigFields),  table(kControlPlaneMachineSetFields), table(kMachineConfigFields),
-    table(kMachineConfigNodeFields), table(kMachineConfigPoolFields),      table(kMachineConfigurationFields),
-    table(kMachineSetFields),        table(kOsImageStreamFields),          table(kStrakeConfigFields),
-    table(kKubeletConfigFields),     table(kContainerRuntimeConfigFields),
+    table(kControllerConfigFields),
+    table(kControlPlaneMachineSetFields),
+    table(kMachineConfigFields),
+    table(kMachineConfigNodeFields),
+    table(kMachineConfigPoolFields),
+    table(kMachineConfigurationFields),
+    table(kMachineSetFields),
+    table(kOsImageStreamFields),
+    table(kStrakeConfigFields),
+    table(kKubeletConfigFields),
+    table(kContainerRuntimeConfigFields),
+    table(kImageDigestMirrorSetFields),
+    table(kImageTagMirrorSetFields),
+    table(kImageContentSourcePolicyFields),
+    table(kImageConfigFields),
 };
 
 json::Value parse(std::string_view text) { return *json::parse(text); }

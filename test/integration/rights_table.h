@@ -40,6 +40,7 @@ inline constexpr KindRow kKinds[] = {
     {"clusteroperators.config.openshift.io", true, true},
     {"clusterversions.config.openshift.io", true, true},
     {"imagedigestmirrorsets.config.openshift.io", true, true},
+    {"images.config.openshift.io", true, true},
     {"imagetagmirrorsets.config.openshift.io", true, true},
     {"infrastructures.config.openshift.io", true, true},
     {"controlplanemachinesets.machine.openshift.io", true, true},
@@ -54,6 +55,7 @@ inline constexpr KindRow kKinds[] = {
     {"machineosbuilds.machineconfiguration.openshift.io", true, true},
     {"machineosconfigs.machineconfiguration.openshift.io", true, true},
     {"osimagestreams.machineconfiguration.openshift.io", true, true},
+    {"imagecontentsourcepolicies.operator.openshift.io", true, true},
     {"machineconfigurations.operator.openshift.io", true, true},
     {"strakeconfigs.strake.dev", true, true},
 };

@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-#include "base/suggest.h"
+#include "cmd/cli/suggest.h"
 
 namespace strake::cmd {
 

@@ -67,11 +67,6 @@ bool is_kind(const kube::Object& object, const kube::Resource& resource) {
   return object.kind() == resource.kind && object.api_version().starts_with(resource.group + "/");
 }
 
-/// Of the platform, and read by nobody here but to say that the platform makes files of them.
-const kube::Resource kImageContentSourcePolicy{"operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy",
-                                               "imagecontentsourcepolicies", false};
-const kube::Resource kImageConfig{"config.openshift.io", "v1", "Image", "images", false};
-
 std::string why_passed_over(const kube::Object& object) {
   if (object.kind().empty()) return "it has no kind";
   if (object.kind() == "Kustomization") {
@@ -80,7 +75,7 @@ std::string why_passed_over(const kube::Object& object) {
   for (const kube::Resource* known :
        {&api::kMachineConfig, &api::kMachineConfigPool, &api::kKubeletConfig, &api::kContainerRuntimeConfig,
         &api::kControllerConfig, &api::kOsImageStream, &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
-        &api::kImageTagMirrorSet, &kImageContentSourcePolicy, &kImageConfig}) {
+        &api::kImageTagMirrorSet, &api::kImageContentSourcePolicy, &api::kImageConfig}) {
     if (known->kind != object.kind()) continue;
     return fmt::format("{} {} has apiVersion '{}' where {}/{} is expected", object.kind(), object.name(),
                        object.api_version(), known->group, known->version);
@@ -102,8 +97,8 @@ class Collector {
                                          {&api::kContainerRuntimeConfig, &set.generators},
                                          {&api::kImageDigestMirrorSet, &set.mirror_policies},
                                          {&api::kImageTagMirrorSet, &set.mirror_policies},
-                                         {&kImageContentSourcePolicy, &set.mirror_policies},
-                                         {&kImageConfig, &set.mirror_policies}}) {
+                                         {&api::kImageContentSourcePolicy, &set.mirror_policies},
+                                         {&api::kImageConfig, &set.mirror_policies}}) {
       if (!is_kind(object, *resource)) continue;
       STRAKE_CHECK_OK(remember(object, origin));
       list->push_back(std::make_shared<const kube::Object>(std::move(object)));
@@ -205,6 +200,8 @@ Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const k
   STRAKE_CHECK_OK(append_all(api, api::kContainerRuntimeConfig, set.generators, call));
   STRAKE_CHECK_OK(append_all(api, api::kImageDigestMirrorSet, set.mirror_policies, call));
   STRAKE_CHECK_OK(append_all(api, api::kImageTagMirrorSet, set.mirror_policies, call));
+  STRAKE_CHECK_OK(append_all(api, api::kImageContentSourcePolicy, set.mirror_policies, call));
+  STRAKE_CHECK_OK(append_all(api, api::kImageConfig, set.mirror_policies, call));
   STRAKE_TRY(set.controller_config, get_if_there(api, api::kControllerConfig, api::kControllerConfigName, call));
   STRAKE_TRY(set.os_image_stream, get_if_there(api, api::kOsImageStream, api::kOsImageStreamName, call));
   STRAKE_TRY(set.machine_configuration,
