@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "codec/json_locate.h"
 #include "ignition/report.h"
 #include "kube/object.h"
 
@@ -45,8 +44,6 @@ struct Problem {
 
   /// "spec.config: storage.files[2].path: path not absolute"
   std::string to_string() const;
-  /// The field as steps from the object; where it only says spec.config, as deep as the message tells.
-  json::Steps steps() const;
 };
 
 /// All errors and warnings of one MachineConfig; errors first. No error means that read_fragment succeeds.

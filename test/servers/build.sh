@@ -6,6 +6,7 @@
 #
 # Families:
 #   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
+#          judge-kubelet: Kubernetes' own validation of kubelet configuration files
 #   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
 #          validators, and coreos' translation between specs, for many configs a process
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
@@ -89,13 +90,14 @@ kube_programs=(
   kubectl=k8s.io/kubernetes/cmd/kubectl
   kube-controller-manager=k8s.io/kubernetes/cmd/kube-controller-manager
   kube-apiserver=k8s.io/kubernetes/cmd/kube-apiserver
+  judge-kubelet=./judge-kubelet
 )
 # Without these the programs report v0.0.0-master and no minor version.
 kube_version_package=k8s.io/component-base/version
 kube_ldflags="-s -w -X $kube_version_package.gitVersion=v$kube_version -X $kube_version_package.gitMajor=1 -X $kube_version_package.gitMinor=34"
 
 kube_inputs() {
-  cat "$here"/kube/go.mod "$here"/kube/go.sum "$here"/kube/tools.go
+  cat "$here"/kube/go.mod "$here"/kube/go.sum "$here"/kube/tools.go "$here"/kube/judge-kubelet/main.go
   echo "go $(go_version) $(uname -sm) ${kube_ldflags} ${kube_programs[*]}"
 }
 

@@ -27,7 +27,8 @@ struct KubeClusterOptions {
   bool economical = true;          ///< false: memory and flow control as in production, to be measured
 };
 
-/// The folder with etcd, kube-apiserver, kube-controller-manager and kubectl; an error says how to build them.
+/// The folder with etcd, kube-apiserver, kube-controller-manager, kubectl and judge-kubelet (Kubernetes' validation of
+/// kubelet configurations); an error says how to build them.
 Result<std::filesystem::path> kube_programs();
 
 /// The folder with ignition-validate, judge-ignition3 (spec 3.x), ignition2-validate and judge-ignition2 (spec 2.x and
