@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/secret_finder.h"
+#include "base/secrets/secret_finder.h"
 #include "base/visible_text.h"
 
 namespace strake {

@@ -95,6 +95,30 @@ class Walker {
 
 }  // namespace
 
+std::string path_text(const Steps& steps) {
+  std::string text;
+  for (const std::string& step : steps) {
+    if (!text.empty() && !step.starts_with('[')) text += '.';
+    text += step;
+  }
+  return text;
+}
+
+Steps parse_steps(std::string_view path) {
+  Steps steps;
+  while (!path.empty()) {
+    if (path.starts_with('.')) {
+      path.remove_prefix(1);
+      continue;
+    }
+    const std::size_t end = path.starts_with('[') ? path.find(']') : path.find_first_of(".[");
+    const std::size_t size = std::min(path.size(), path.starts_with('[') && end != path.npos ? end + 1 : end);
+    steps.emplace_back(path.substr(0, size));
+    path.remove_prefix(size);
+  }
+  return steps;
+}
+
 std::vector<codec::TextPosition> locate(std::string_view text, std::span<const Wanted> wanted) {
   Asked root;
   for (const Wanted& want : wanted) {

@@ -13,6 +13,11 @@ namespace strake::json {
 /// Member names, and list indices as "[2]".
 using Steps = std::vector<std::string>;
 
+/// "storage.files[2].path"; empty for no steps. For people: a name with a dot in it cannot be told from two.
+std::string path_text(const Steps& steps);
+/// The way back, for paths whose names have no dots.
+Steps parse_steps(std::string_view path);
+
 struct Wanted {
   Steps steps;
   bool key = false;  ///< the position of the last step's name, if it has one, instead of its value

@@ -39,4 +39,13 @@ TEST(JsonLocate, ATextOfOneScalarIsTheRoot) {
   EXPECT_EQ(locate("  7", wanted)[0].column, 3u);
 }
 
+TEST(JsonLocate, PathsAsTextAndBack) {
+  for (const std::string_view path : {"", "a", "storage.files[2].path", "a[0][1].b", "[3].x"}) {
+    EXPECT_EQ(path_text(parse_steps(path)), path);
+  }
+  EXPECT_EQ(parse_steps("storage.files[2].path"), (Steps{"storage", "files", "[2]", "path"}));
+  // What is no path ends all the same.
+  for (const std::string_view odd : {".", "..", "[", "a[", "a.", "[]]", "a..b"}) (void)parse_steps(odd);
+}
+
 }  // namespace strake::json::json_locate_test

@@ -20,14 +20,7 @@ std::string_view to_string(Severity severity) {
   return "error";
 }
 
-std::string Finding::path() const {
-  std::string text;
-  for (const std::string& step : steps) {
-    if (!text.empty() && !step.starts_with('[')) text += '.';
-    text += step;
-  }
-  return text;
-}
+std::string Finding::path() const { return json::path_text(steps); }
 
 std::string Finding::to_string() const {
   std::string text = path();
@@ -77,6 +70,7 @@ void Report::add(Severity severity, const Path& path, std::string message, std::
 
 void Report::locate(std::string_view text) {
   std::vector<json::Wanted> wanted;
+  wanted.reserve(findings.size());
   for (const Finding& finding : findings) wanted.push_back({finding.steps, finding.at_key});
   const auto positions = json::locate(text, wanted);
   for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -213,9 +213,43 @@ class Linter {
   std::vector<Problem> warnings_;
 };
 
+/// A config that does not parse tells its first error; a linter wants all of them.
+void tell_all_ignition_errors(const kube::Object& config, std::vector<Problem>& problems) {
+  const json::Value* raw = api::MachineConfigView(config.json()).config();
+  if (raw == nullptr || raw->is_null()) return;
+  const ignition::Report report = ignition::check(*raw).report;
+  if (!report.is_fatal()) return;
+  const std::string_view field = api::kMachineConfigFields["spec.config"].path();
+  std::erase_if(problems, [&](const Problem& problem) { return problem.field == field; });
+  for (const ignition::Finding& finding : report.findings) {
+    if (finding.severity != Severity::kError) continue;
+    const std::string path = finding.path();
+    problems.push_back(
+        {Severity::kError, path.empty() ? std::string(field) : fmt::format("{}: {}", field, path),
+         finding.found.empty() ? finding.message : fmt::format("{}: '{}'", finding.message, finding.found)});
+  }
+}
+
 }  // namespace
 
 std::string Problem::to_string() const { return fmt::format("{}: {}", field, message); }
+
+json::Steps Problem::steps() const {
+  json::Steps steps;
+  const auto append = [&](std::string_view path) {
+    for (std::string& step : json::parse_steps(path)) steps.push_back(std::move(step));
+  };
+  const std::size_t colon = field.find(": ");
+  append(std::string_view(field).substr(0, colon));
+  if (colon != std::string::npos) {
+    append(std::string_view(field).substr(colon + 2));
+  } else if (field == api::kMachineConfigFields["spec.config"].path()) {
+    // "storage.files[2].path: ..."; a word that is no member is found at the config itself.
+    const std::string_view start = std::string_view(message).substr(0, message.find(": "));
+    append(start.substr(0, start.find(' ')));
+  }
+  return steps;
+}
 
 bool is_known_extension(std::string_view name) { return is_one_of(name, kExtensions); }
 
@@ -230,6 +264,7 @@ std::vector<Problem> find_problems(const kube::Object& config) {
   FragmentReader reader(config);
   const Fragment fragment = reader.read();
   std::vector<Problem> problems = std::move(reader.problems);
+  tell_all_ignition_errors(config, problems);
   for (Problem& warning : Linter(config, fragment).run()) problems.push_back(std::move(warning));
   return problems;
 }

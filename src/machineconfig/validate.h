@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "codec/json_locate.h"
 #include "ignition/report.h"
 #include "kube/object.h"
 
@@ -44,6 +45,8 @@ struct Problem {
 
   /// "spec.config: storage.files[2].path: path not absolute"
   std::string to_string() const;
+  /// The field as steps from the object; where it only says spec.config, as deep as the message tells.
+  json::Steps steps() const;
 };
 
 /// All errors and warnings of one MachineConfig; errors first. No error means that read_fragment succeeds.

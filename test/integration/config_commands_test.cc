@@ -187,6 +187,8 @@ TEST_F(ConfigCommandsTest, NoReportRepeatsASecret) {
     const std::string without = write(fmt::format("{}.none/a.yaml", i), config("50-w", "worker", "{}")).parent_path();
     const std::vector<std::string> verbs[] = {{"config", "lint", "-f", with},
                                               {"config", "lint", "-f", with, "-o", "json"},
+                                              {"config", "lint", "-f", with, "-o", "sarif"},
+                                              {"config", "lint", "-f", with, "-o", "github"},
                                               {"render", "-f", with, "-o", "name"},
                                               {"diff", without, with},
                                               {"diff", with, without, "-o", "json"}};
@@ -208,7 +210,7 @@ TEST_F(ConfigCommandsTest, LintFindsNothingOrNamesThePlace) {
   const std::string bad = write("lint/bad.yaml", config("50-a", "worker", R"({"kernelType":"fast"})")).string();
   const ProcessOutput found = run_strake({"config", "lint", "-f", bad});
   EXPECT_EQ(found.exit.exit_code, 2);
-  EXPECT_EQ(found.stdout_bytes.find(bad + ":2: error: MachineConfig 50-a: spec.kernelType"), 0u) << found.stdout_bytes;
+  EXPECT_EQ(found.stdout_bytes.find(bad + ":8: error: MachineConfig 50-a: spec.kernelType"), 0u) << found.stdout_bytes;
   EXPECT_EQ(run_strake({"config", "lint", "-f", bad, "--ignore", "invalid"}).exit.exit_code, 0);
   const ProcessOutput no_rule = run_strake({"config", "lint", "-f", bad, "--ignore", "everything"});
   EXPECT_EQ(no_rule.exit.exit_code, 1);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <set>
 
+#include "base/suggest.h"
 #include "cmd/cli/help.h"
-#include "cmd/cli/suggest.h"
 #include "cmd/version.h"
 #include "net/url.h"
 

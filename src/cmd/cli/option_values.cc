@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-#include "cmd/cli/suggest.h"
+#include "base/suggest.h"
 
 namespace strake::cmd {
 

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/man_page.h"
-#include "cmd/cli/suggest.h"
 
 namespace strake::cmd {
 

@@ -1,8 +1,8 @@
-#include "cmd/cli/suggest.h"
+#include "base/suggest.h"
 
 #include <gtest/gtest.h>
 
-namespace strake::cmd {
+namespace strake::suggest_test {
 namespace {
 
 TEST(Suggest, CountsSlipsOfTheFinger) {
@@ -25,4 +25,4 @@ TEST(Suggest, NamesTheNearestOrNothing) {
 }
 
 }  // namespace
-}  // namespace strake::cmd
+}  // namespace strake::suggest_test

@@ -56,7 +56,7 @@ class SecretFinder {
 
   std::size_t end_of_line(std::size_t at) const { return std::min(text_.find('\n', at), text_.size()); }
 
-  // Keys and hashes: src/base/secret_keys.cc
+  // Keys and hashes: src/base/secrets/secret_keys.cc
   void pull_secrets();
   void client_keys();
   void kubernetes_secrets();
@@ -73,7 +73,7 @@ class SecretFinder {
   /// 13 characters, mixed as only a hash mixes them.
   static bool is_old_crypt(std::string_view text);
 
-  // Tokens, passwords and what leads to them: src/base/secret_values.cc
+  // Tokens, passwords and what leads to them: src/base/secrets/secret_values.cc
   /// "Bearer x", "Basic x", "Authorization: x y".
   void schemes();
   /// A JSON web token: three parts of base64url, the first of which is an object.

@@ -1,5 +1,5 @@
 // Secrets by the form they have: keys, pull secrets, hashes of passwords.
-#include "base/secret_finder.h"
+#include "base/secrets/secret_finder.h"
 
 namespace strake {
 

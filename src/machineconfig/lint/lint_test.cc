@@ -1,4 +1,4 @@
-#include "machineconfig/lint.h"
+#include "machineconfig/lint/lint.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,10 @@ ConfigSet set_of(std::vector<kube::Object> configs) {
 /// "error invalid 50-a" or "warning large pool worker", one for each finding.
 std::vector<std::string> summary(const std::vector<LintFinding>& findings) {
   std::vector<std::string> lines;
+  lines.reserve(findings.size());
   for (const LintFinding& finding : findings) {
-    lines.push_back(fmt::format("{} {} {}{}{}", ignition::to_string(finding.severity), finding.rule, finding.config,
+    lines.push_back(fmt::format("{} {} {}{}{}", ignition::to_string(finding.severity()), lint_rule(finding.rule).name,
+                                finding.config,
                                 finding.pool.empty()     ? ""
                                 : finding.config.empty() ? "pool "
                                                          : " in ",
@@ -89,9 +91,29 @@ TEST(Lint, APoolNearTheSizeLimit) {
   EXPECT_EQ(summary(findings), Lines{"warning large pool worker"});
 }
 
-TEST(Lint, EveryRuleHasANameOfItsOwn) {
-  const auto rules = lint_rules();
-  EXPECT_EQ(std::set<std::string_view>(rules.begin(), rules.end()).size(), rules.size());
+TEST(Lint, EveryRuleHasANameOfItsOwnAndSaysWhatToDo) {
+  std::set<std::string_view> names;
+  for (const LintRule& rule : lint_rules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    EXPECT_EQ(find_lint_rule(rule.name), &rule);
+    EXPECT_FALSE(rule.summary.empty() || rule.why.empty() || rule.repair.empty()) << rule.name;
+    EXPECT_FALSE(rule.summary.ends_with('.') || rule.repair.ends_with('.')) << rule.name;
+    EXPECT_TRUE(rule.why.ends_with('.')) << rule.name;
+  }
+  EXPECT_EQ(find_lint_rule("nothing"), nullptr);
+}
+
+TEST(Lint, FindingsNameTheFieldTheyAreAbout) {
+  const auto findings = lint_configs(
+      set_of({machine_config("50-a", "worker", R"({"osImageURL":"quay.io/x/os:latest","kernelType":"fast"})"),
+              machine_config("50-b", "worker",
+                             R"({"config":{"ignition":{"version":"3.5.0"},"storage":{"files":[)"
+                             R"({"path":"/a"},{"path":"b","mode":420},{"path":"c"}]}}})")}));
+  std::vector<std::string> fields;
+  fields.reserve(findings.size());
+  for (const LintFinding& finding : findings) fields.push_back(json::path_text(finding.field));
+  EXPECT_EQ(fields, (Lines{"spec.kernelType", "spec.config.storage.files[1].path", "spec.config.storage.files[2].path",
+                           "spec.osImageURL"}));
 }
 
 }  // namespace strake::machineconfig::lint_test

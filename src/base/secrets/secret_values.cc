@@ -1,5 +1,5 @@
 // Secrets by what stands before them: schemes, prefixes, names, options, URLs.
-#include "base/secret_finder.h"
+#include "base/secrets/secret_finder.h"
 
 namespace strake {
 

@@ -1,4 +1,4 @@
-#include "machineconfig/lint.h"
+#include "machineconfig/lint/lint.h"
 
 #include <algorithm>
 #include <map>
@@ -8,6 +8,7 @@
 #include "api/machine_config.h"
 #include "machineconfig/merge/provenance.h"
 #include "machineconfig/merge/select.h"
+#include "machineconfig/merge/subject_field.h"
 #include "machineconfig/render/rendered_size.h"
 #include "machineconfig/validate.h"
 
@@ -28,44 +29,63 @@ const Contribution* winner_of(const Provenance::Contributions& contributions, st
 
 class SetLinter {
  public:
-  explicit SetLinter(const ConfigSet& set) : set_(set) {}
+  explicit SetLinter(const ConfigSet& set) : set_(set) {
+    for (const kube::ObjectPtr& config : set_.configs) {
+      if (!is_rendered_config(*config)) configs_.emplace(config->name(), config.get());
+    }
+  }
 
   std::vector<LintFinding> run() {
-    for (const kube::ObjectPtr& config : set_.configs) {
-      if (!is_rendered_config(*config)) lint_alone(*config);
-    }
+    for (const auto& [name, config] : configs_) lint_alone(*config);
     for (const kube::ObjectPtr& pool : pools_of(set_)) lint_pool(pool);
-    for (const kube::ObjectPtr& config : set_.configs) {
-      if (is_rendered_config(*config)) continue;
-      if (!taken_.contains(config->name())) {
-        warn(lint_rule::kNoPool, config->name(), "", "no pool takes it: its labels match no machineConfigSelector");
-      } else if (!effective_.contains(config->name()) && spoken_.contains(config->name())) {
-        warn(lint_rule::kNoEffect, config->name(), "", "other MachineConfigs override everything it sets");
+    for (const auto& [name, config] : configs_) {
+      if (!taken_.contains(name)) {
+        add({.rule = LintRuleId::kNoPool,
+             .config = name,
+             .field = {"metadata", "labels"},
+             .message = "no pool takes it: its labels match no machineConfigSelector"});
+      } else if (!effective_.contains(name) && spoken_.contains(name)) {
+        add({.rule = LintRuleId::kNoEffect,
+             .config = name,
+             .message = fmt::format("everything it sets is overridden by {}", fmt::join(overridden_by_[name], ", "))});
       }
     }
     std::ranges::stable_sort(findings_, {}, [](const LintFinding& finding) {
-      return std::tuple(finding.severity != Severity::kError, std::string_view(finding.config),
+      return std::tuple(finding.severity() != Severity::kError, std::string_view(finding.config),
                         std::string_view(finding.pool));
     });
     return std::move(findings_);
   }
 
  private:
-  void warn(std::string_view rule, const std::string& config, const std::string& pool, std::string message) {
-    findings_.push_back({Severity::kWarning, rule, config, pool, std::move(message)});
+  void add(LintFinding finding) { findings_.push_back(std::move(finding)); }
+
+  /// A finding about what a MachineConfig says of a subject.
+  void add_about(LintRuleId rule, const std::string& source, const Subject& subject, std::string_view member,
+                 const std::string& pool, std::string message) {
+    const auto config = configs_.find(source);
+    add({.rule = rule,
+         .config = source,
+         .pool = pool,
+         .field = config == configs_.end() ? json::Steps{} : field_of(*config->second, subject, member),
+         .message = std::move(message)});
   }
 
   void lint_alone(const kube::Object& config) {
     for (const Problem& problem : find_problems(config)) {
       const bool is_error = problem.severity == Severity::kError;
-      findings_.push_back({problem.severity, is_error ? lint_rule::kInvalid : lint_rule::kSuspicious, config.name(), "",
-                           problem.to_string()});
+      add({.rule = is_error ? LintRuleId::kInvalid : LintRuleId::kSuspicious,
+           .config = config.name(),
+           .field = problem.steps(),
+           .message = problem.to_string()});
       if (is_error) invalid_.insert(config.name());
     }
     const std::string image = api::MachineConfigView(config.json()).os_image_url();
     if (!image.empty() && image.find("@sha256:") == std::string::npos) {
-      warn(lint_rule::kImageByTag, config.name(), "",
-           fmt::format("spec.osImageURL: {} names a tag; what it stands for may change unseen, use @sha256:", image));
+      add({.rule = LintRuleId::kImageByTag,
+           .config = config.name(),
+           .field = field_of(config, {SubjectKind::kOsImage, ""}),
+           .message = fmt::format("spec.osImageURL: {} names a tag, and what it stands for may change unseen", image)});
     }
   }
 
@@ -82,7 +102,7 @@ class SetLinter {
                           return invalid_.contains(config->name());
                         });
       if (!said) {
-        findings_.push_back({Severity::kError, lint_rule::kUnrenderable, "", pool->name(), plan.error().to_string()});
+        add({.rule = LintRuleId::kUnrenderable, .pool = pool->name(), .message = plan.error().to_string()});
       }
       for (const kube::ObjectPtr& config : selected.ok() ? *selected : std::vector<kube::ObjectPtr>{}) {
         effective_.insert(config->name());  // nobody can tell
@@ -90,22 +110,33 @@ class SetLinter {
       return;
     }
     if (plan->size_bytes > kLargeRenderedBytes) {
-      warn(lint_rule::kLarge, "", pool->name(),
-           fmt::format("the rendered config has {} bytes of the {} that API servers take", plan->size_bytes,
-                       kMaxRenderedBytes));
+      add({.rule = LintRuleId::kLarge,
+           .pool = pool->name(),
+           .message = fmt::format("the rendered config has {} bytes of the {} that API servers take", plan->size_bytes,
+                                  kMaxRenderedBytes)});
     }
     if (const auto provenance = trace_pool(input); provenance.ok()) lint_merge(*provenance, pool->name());
   }
 
   void lint_merge(const Provenance& provenance, const std::string& pool) {
     for (const auto& [subject, contributions] : provenance.subjects()) {
-      for (const Contribution& contribution : contributions) {
-        spoken_.insert(contribution.source);
-        if (contribution.wins()) effective_.insert(contribution.source);
-      }
+      note_effects(contributions);
       if (subject.kind == SubjectKind::kFile) lint_file(subject, contributions, pool);
       if (subject.kind == SubjectKind::kKernelArgument || subject.kind == SubjectKind::kExtension) {
         lint_repeated(subject, contributions, pool);
+      }
+    }
+  }
+
+  void note_effects(const Provenance::Contributions& contributions) {
+    for (const Contribution& contribution : contributions) {
+      spoken_.insert(contribution.source);
+      if (contribution.wins()) {
+        effective_.insert(contribution.source);
+        continue;
+      }
+      for (const Contribution& other : contributions) {
+        if (other.wins()) overridden_by_[contribution.source].insert(other.source);
       }
     }
   }
@@ -115,42 +146,36 @@ class SetLinter {
     const Contribution* source = winner_of(contributions, "contents.source");
     const Contribution* hash = winner_of(contributions, "contents.verification.hash");
     if (source != nullptr && hash != nullptr && source != hash) {
-      warn(lint_rule::kStaleHash, source->source, pool,
-           fmt::format("{}: its contents replace those of {}, whose verification.hash stays in effect; set the hash of "
-                       "the new contents",
-                       subject.to_string(), hash->source));
+      add_about(LintRuleId::kStaleHash, source->source, subject, "contents.source", pool,
+                fmt::format("{}: its contents replace those of {}, whose verification.hash stays in effect",
+                            subject.to_string(), hash->source));
     }
     const bool is_in_effect = std::ranges::any_of(contributions, &Contribution::wins);
     if (source == nullptr && is_in_effect && winner_of(contributions, "overwrite") == nullptr) {
-      warn(lint_rule::kNoContents, contributions.back().source, pool,
-           fmt::format("{}: it has no contents and gets overwrite: true, which nodes refuse; set contents or "
-                       "overwrite: false",
-                       subject.to_string()));
+      add_about(
+          LintRuleId::kNoContents, contributions.back().source, subject, "", pool,
+          fmt::format("{}: it has no contents and gets overwrite: true, which nodes refuse", subject.to_string()));
     }
   }
 
   void lint_repeated(const Subject& subject, const Provenance::Contributions& contributions, const std::string& pool) {
     if (contributions.size() < 2) return;
-    warn(lint_rule::kRepeatedItem, contributions.back().source, pool,
-         fmt::format("{}: {} sets it already, and it is not removed twice", subject.to_string(),
-                     contributions.front().source));
+    add_about(LintRuleId::kRepeatedItem, contributions.back().source, subject, "", pool,
+              fmt::format("{}: {} sets it already, and it is not removed twice", subject.to_string(),
+                          contributions.front().source));
   }
 
   const ConfigSet& set_;
+  std::map<std::string, const kube::Object*> configs_;  ///< by name; those that are not rendered
   std::vector<LintFinding> findings_;
   std::set<std::string> invalid_;    ///< MachineConfigs with an error of their own
   std::set<std::string> taken_;      ///< by a pool
   std::set<std::string> spoken_;     ///< they set something
   std::set<std::string> effective_;  ///< something of theirs is in a rendered config
+  std::map<std::string, std::set<std::string>> overridden_by_;
 };
 
 }  // namespace
-
-std::vector<std::string_view> lint_rules() {
-  using namespace lint_rule;
-  return {kInvalid,   kSuspicious, kUnrenderable, kNoPool,     kNoEffect,
-          kStaleHash, kNoContents, kRepeatedItem, kImageByTag, kLarge};
-}
 
 std::vector<LintFinding> lint_configs(const ConfigSet& set) { return SetLinter(set).run(); }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace strake::cmd {
+namespace strake {
 
 /// How many letters have to be changed, added, left out or swapped with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -16,4 +16,4 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
 /// "; did you mean 'json'?", or nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-}  // namespace strake::cmd
+}  // namespace strake

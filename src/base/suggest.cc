@@ -1,11 +1,11 @@
-#include "cmd/cli/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <vector>
 
 #include <fmt/core.h>
 
-namespace strake::cmd {
+namespace strake {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
 }
 
-}  // namespace strake::cmd
+}  // namespace strake
