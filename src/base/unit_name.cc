@@ -20,4 +20,25 @@ bool is_unit_name(std::string_view name) {
          std::find(std::begin(kSuffixes), std::end(kSuffixes), name.substr(dot + 1)) != std::end(kSuffixes);
 }
 
+std::string escaped_unit_path(std::string_view path) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string escaped;
+  for (const std::string_view part : split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (!escaped.empty()) escaped += '-';
+    for (const char c : part) {
+      // A dot at the very beginning would hide the unit.
+      if (is_alphanumeric(c) || c == ':' || c == '_' || (c == '.' && !escaped.empty())) {
+        escaped += c;
+      } else {
+        const auto byte = static_cast<unsigned char>(c);
+        escaped += "\\x";
+        escaped += kHex[byte >> 4];
+        escaped += kHex[byte & 15];
+      }
+    }
+  }
+  return escaped.empty() ? "-" : escaped;
+}
+
 }  // namespace strake

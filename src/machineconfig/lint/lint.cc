@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "api/machine_config.h"
+#include "machineconfig/lint/lint_config.h"
+#include "machineconfig/lint/lint_pool.h"
 #include "machineconfig/merge/provenance.h"
 #include "machineconfig/merge/select.h"
 #include "machineconfig/merge/subject_field.h"
@@ -20,16 +22,15 @@ using ignition::Severity;
 
 bool is_rendered_config(const kube::Object& config) { return config.name().starts_with(api::kRenderedPrefix); }
 
-const Contribution* winner_of(const Provenance::Contributions& contributions, std::string_view member) {
-  const auto found = std::ranges::find_if(contributions, [&](const Contribution& contribution) {
-    return std::ranges::find(contribution.in_effect, member) != contribution.in_effect.end();
-  });
-  return found == contributions.end() ? nullptr : &*found;
-}
-
 class SetLinter {
  public:
   explicit SetLinter(const ConfigSet& set) : set_(set) {
+    if (set_.machine_configuration != nullptr) {
+      // What is wrong with it is not a matter of MachineConfigs.
+      if (auto overrides = reconcile_overrides(set_.machine_configuration->json()); overrides.ok()) {
+        overrides_ = *overrides;
+      }
+    }
     for (const kube::ObjectPtr& config : set_.configs) {
       if (!is_rendered_config(*config)) configs_.emplace(config->name(), config.get());
     }
@@ -38,7 +39,12 @@ class SetLinter {
   std::vector<LintFinding> run() {
     for (const auto& [name, config] : configs_) lint_alone(*config);
     for (const kube::ObjectPtr& pool : pools_of(set_)) lint_pool(pool);
+    for (LintFinding& finding : lint_roles(set_, configs_, taken_)) {
+      mistyped_.insert(finding.config);
+      add(std::move(finding));
+    }
     for (const auto& [name, config] : configs_) {
+      if (mistyped_.contains(name)) continue;  // no pool, of course
       if (!taken_.contains(name)) {
         add({.rule = LintRuleId::kNoPool,
              .config = name,
@@ -48,8 +54,13 @@ class SetLinter {
         add({.rule = LintRuleId::kNoEffect,
              .config = name,
              .message = fmt::format("everything it sets is overridden by {}", fmt::join(overridden_by_[name], ", "))});
+        ineffective_.insert(name);
       }
     }
+    // Who loses everything is told so once.
+    std::erase_if(findings_, [&](const LintFinding& finding) {
+      return finding.rule == LintRuleId::kConflict && ineffective_.contains(finding.config);
+    });
     std::ranges::stable_sort(findings_, {}, [](const LintFinding& finding) {
       return std::tuple(finding.severity() != Severity::kError, std::string_view(finding.config),
                         std::string_view(finding.pool));
@@ -71,15 +82,32 @@ class SetLinter {
          .message = std::move(message)});
   }
 
+  /// The same about the same field of one MachineConfig is said once, however many pools show it.
+  void add_once(std::vector<LintFinding> found) {
+    for (LintFinding& finding : found) {
+      if (said_.emplace(finding.rule, finding.config, finding.field).second) add(std::move(finding));
+    }
+  }
+
   void lint_alone(const kube::Object& config) {
+    std::vector<LintFinding> own;
+    if (!is_generated(config)) own = lint_as_written(config);
     for (const Problem& problem : find_problems(config)) {
       const bool is_error = problem.severity == Severity::kError;
+      if (is_error) invalid_.insert(config.name());
+      const json::Steps field = problem.steps();
+      // A rule that knows why has said more.
+      if (std::ranges::any_of(own, [&](const LintFinding& finding) {
+            return finding.rule == LintRuleId::kDecimalMode && finding.field == field;
+          })) {
+        continue;
+      }
       add({.rule = is_error ? LintRuleId::kInvalid : LintRuleId::kSuspicious,
            .config = config.name(),
-           .field = problem.steps(),
+           .field = field,
            .message = problem.to_string()});
-      if (is_error) invalid_.insert(config.name());
     }
+    for (LintFinding& finding : own) add(std::move(finding));
     const std::string image = api::MachineConfigView(config.json()).os_image_url();
     if (!image.empty() && image.find("@sha256:") == std::string::npos) {
       add({.rule = LintRuleId::kImageByTag,
@@ -87,6 +115,22 @@ class SetLinter {
            .field = field_of(config, {SubjectKind::kOsImage, ""}),
            .message = fmt::format("spec.osImageURL: {} names a tag, and what it stands for may change unseen", image)});
     }
+  }
+
+  /// The rules of lint_config.h.
+  std::vector<LintFinding> lint_as_written(const kube::Object& config) const {
+    std::vector<LintFinding> found;
+    const json::Value* ignition = api::MachineConfigView(config.json()).config();
+    const LintedConfig linted{config, ignition != nullptr && ignition->is_object() ? ignition : nullptr, found};
+    lint_paths(linted);
+    lint_sources(linted);
+    lint_modes(linted);
+    lint_first_boot(linted, overrides_);
+    lint_users(linted);
+    lint_kernel_arguments(linted);
+    lint_mount_units(linted);
+    lint_secrets(linted);
+    return found;
   }
 
   void lint_pool(const kube::ObjectPtr& pool) {
@@ -115,7 +159,13 @@ class SetLinter {
            .message = fmt::format("the rendered config has {} bytes of the {} that API servers take", plan->size_bytes,
                                   kMaxRenderedBytes)});
     }
-    if (const auto provenance = trace_pool(input); provenance.ok()) lint_merge(*provenance, pool->name());
+    const auto provenance = trace_pool(input);
+    if (!provenance.ok()) return;
+    lint_merge(*provenance, pool->name());
+    add_once(lint_conflicts(*provenance, configs_, pool->name()));
+    if (const json::Value* merged = api::MachineConfigView(plan->rendered.json()).config()) {
+      add_once(lint_programs(*merged, *provenance, configs_, pool->name()));
+    }
   }
 
   void lint_merge(const Provenance& provenance, const std::string& pool) {
@@ -166,7 +216,11 @@ class SetLinter {
   }
 
   const ConfigSet& set_;
-  std::map<std::string, const kube::Object*> configs_;  ///< by name; those that are not rendered
+  ConfigsByName configs_;  ///< those that are not rendered
+  ReconcileOverrides overrides_;
+  std::set<std::tuple<LintRuleId, std::string, json::Steps>> said_;
+  std::set<std::string> mistyped_;     ///< their role looks like another
+  std::set<std::string> ineffective_;  ///< told to have no effect
   std::vector<LintFinding> findings_;
   std::set<std::string> invalid_;    ///< MachineConfigs with an error of their own
   std::set<std::string> taken_;      ///< by a pool

@@ -81,8 +81,9 @@ TEST(Lint, WhatAMergeLeavesBehind) {
        machine_config("70-empty", "worker", ignition_spec(R"("storage":{"files":[{"path":"/etc/empty"}]})")),
        machine_config("80-kargs", "worker", R"({"kernelArguments":["nosmt"]})"),
        machine_config("90-kargs", "worker", R"({"kernelArguments":["nosmt"],"osImageURL":"quay.io/x/os:latest"})")}));
-  EXPECT_EQ(summary(findings), (Lines{"warning stale-hash 60-plain in worker", "warning no-contents 70-empty in worker",
-                                      "warning image-by-tag 90-kargs", "warning repeated-item 90-kargs in worker"}));
+  EXPECT_EQ(summary(findings), (Lines{"warning conflict 50-hashed in worker", "warning stale-hash 60-plain in worker",
+                                      "warning no-contents 70-empty in worker", "warning image-by-tag 90-kargs",
+                                      "warning repeated-item 90-kargs in worker"}));
 }
 
 TEST(Lint, APoolNearTheSizeLimit) {
@@ -108,7 +109,7 @@ TEST(Lint, FindingsNameTheFieldTheyAreAbout) {
       set_of({machine_config("50-a", "worker", R"({"osImageURL":"quay.io/x/os:latest","kernelType":"fast"})"),
               machine_config("50-b", "worker",
                              R"({"config":{"ignition":{"version":"3.5.0"},"storage":{"files":[)"
-                             R"({"path":"/a"},{"path":"b","mode":420},{"path":"c"}]}}})")}));
+                             R"({"path":"/etc/a"},{"path":"b","mode":420},{"path":"c"}]}}})")}));
   std::vector<std::string> fields;
   fields.reserve(findings.size());
   for (const LintFinding& finding : findings) fields.push_back(json::path_text(finding.field));
