@@ -17,6 +17,9 @@ struct ParseLimits {
   std::size_t max_bytes = 16u << 20;
   std::size_t max_depth = 100;
   std::size_t max_nodes = 2'000'000;  ///< counted after alias expansion, so that "billion laughs" stays small
+  /// Told of each key that is there twice ("line 3, column 1: duplicate key ..."), of which the last then counts;
+  /// unset: such a key is an error. Not of a second "<<", which is always one.
+  std::function<void(std::string_view what)> on_duplicate_key = {};
 };
 
 struct Document {

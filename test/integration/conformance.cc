@@ -73,6 +73,7 @@ class EmbeddedServer final : public Server {
     return *clients_.api;
   }
   std::shared_ptr<kube::HttpsTransport> wire() override { return clients_.wire; }
+  Result<std::filesystem::path> kubeconfig() override { return server_->write_kubeconfig(folder_ / "kubeconfig"); }
   Status compact() override { return service_->store().compact(); }
   Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) override {
     return server_->issue_client(user, groups, 1h);
@@ -103,6 +104,7 @@ class KubernetesServer final : public Server {
 
   kube::KubeApi& api() override { return *clients_.api; }
   std::shared_ptr<kube::HttpsTransport> wire() override { return clients_.wire; }
+  Result<std::filesystem::path> kubeconfig() override { return cluster_->kubeconfig(); }
   Status compact() override { return cluster_->compact_etcd(); }
   Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) override {
     STRAKE_TRY(const std::filesystem::path kubeconfig, cluster_->client_kubeconfig(user, groups));

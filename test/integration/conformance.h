@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <source_location>
@@ -35,6 +36,8 @@ class Server {
   virtual std::shared_ptr<kube::HttpsTransport> wire() = 0;
   /// As somebody with a certificate of his own; not in process.
   virtual Result<kube::ClusterAccess> client(const std::string& user, const std::vector<std::string>& groups) = 0;
+  /// For a program that is to ask this server; not in process.
+  virtual Result<std::filesystem::path> kubeconfig() = 0;
   /// Forgets the past, as compaction does sooner or later.
   virtual Status compact() = 0;
 };

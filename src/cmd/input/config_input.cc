@@ -67,16 +67,30 @@ bool is_kind(const kube::Object& object, const kube::Resource& resource) {
   return object.kind() == resource.kind && object.api_version().starts_with(resource.group + "/");
 }
 
+/// Of the platform, read by nobody here but to say that the platform makes files or OS images of them.
+const kube::Resource kPlatformSettings[] = {
+    {"config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies", false},
+    {"config.openshift.io", "v1", "Node", "nodes", false},
+    {"config.openshift.io", "v1", "APIServer", "apiservers", false},
+    {"config.openshift.io", "v1", "FeatureGate", "featuregates", false},
+    {"config.openshift.io", "v1", "Proxy", "proxies", false},
+    {"machineconfiguration.openshift.io", "v1", "PinnedImageSet", "pinnedimagesets", false},
+    api::kMachineOsConfig,
+};
+
 std::string why_passed_over(const kube::Object& object) {
   if (object.kind().empty()) return "it has no kind";
   if (object.kind() == "Kustomization") {
     return "a Kustomization is not built here; give what it builds: kustomize build DIR | strake ... -";
   }
-  for (const kube::Resource* known :
-       {&api::kMachineConfig, &api::kMachineConfigPool, &api::kKubeletConfig, &api::kContainerRuntimeConfig,
-        &api::kControllerConfig, &api::kOsImageStream, &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
-        &api::kImageTagMirrorSet, &api::kImageContentSourcePolicy, &api::kImageConfig}) {
-    if (known->kind != object.kind()) continue;
+  std::vector<const kube::Resource*> all{
+      &api::kMachineConfig,          &api::kMachineConfigPool,    &api::kKubeletConfig,
+      &api::kContainerRuntimeConfig, &api::kControllerConfig,     &api::kOsImageStream,
+      &api::kMachineConfiguration,   &api::kImageDigestMirrorSet, &api::kImageTagMirrorSet, &api::kImageContentSourcePolicy, &api::kImageConfig};
+  for (const kube::Resource& setting : kPlatformSettings) all.push_back(&setting);
+  for (const kube::Resource* known : all) {
+    // Nodes of the cluster and Nodes of the platform's settings are two things.
+    if (known->kind != object.kind() || object.api_version() == "v1") continue;
     return fmt::format("{} {} has apiVersion '{}' where {}/{} is expected", object.kind(), object.name(),
                        object.api_version(), known->group, known->version);
   }
@@ -99,10 +113,10 @@ class Collector {
                                          {&api::kImageTagMirrorSet, &set.mirror_policies},
                                          {&api::kImageContentSourcePolicy, &set.mirror_policies},
                                          {&api::kImageConfig, &set.mirror_policies}}) {
-      if (!is_kind(object, *resource)) continue;
-      STRAKE_CHECK_OK(remember(object, origin));
-      list->push_back(std::make_shared<const kube::Object>(std::move(object)));
-      return {};
+      if (is_kind(object, *resource)) return keep(std::move(object), origin, *list);
+    }
+    for (const kube::Resource& setting : kPlatformSettings) {
+      if (is_kind(object, setting)) return keep(std::move(object), origin, set.mirror_policies);
     }
     for (const auto& [resource, single] : {std::pair{&api::kControllerConfig, &set.controller_config},
                                            {&api::kOsImageStream, &set.os_image_stream},
@@ -130,6 +144,12 @@ class Collector {
       if (!item.is_object()) return error(Code::kInvalidArgument, "{}: not an object", inside.to_string());
       STRAKE_CHECK_OK(add(kube::Object(item), inside));
     }
+    return {};
+  }
+
+  Status keep(kube::Object object, const SourceLines::Origin& origin, std::vector<kube::ObjectPtr>& list) {
+    STRAKE_CHECK_OK(remember(object, origin));
+    list.push_back(std::make_shared<const kube::Object>(std::move(object)));
     return {};
   }
 
@@ -178,7 +198,13 @@ Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInput
   }
   for (const std::string& name : found.files) {
     STRAKE_TRY(const std::string text, files.sources.read(name));
-    STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, input_limits()), "{}", shown_path(name));
+    yaml::ParseLimits limits = input_limits();
+    if (options.last_of_duplicate_keys_counts) {
+      limits.on_duplicate_key = [&](std::string_view what) {
+        files.notes.push_back(fmt::format("{}: {}; the last one counts", shown_path(name), what));
+      };
+    }
+    STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
     SourceLines::Origin origin{.path = name};
     for (yaml::Document& document : documents) {
       origin.line = document.line;
@@ -207,6 +233,15 @@ Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const k
   STRAKE_TRY(set.machine_configuration,
              get_if_there(api, api::kMachineConfiguration, api::kMachineConfigurationName, call));
   return set;
+}
+
+Status read_platform_settings(kube::KubeApi& api, machineconfig::ConfigSet& set, const kube::Call& call) {
+  for (const kube::Resource& setting : kPlatformSettings) {
+    const Status read = append_all(api, setting, set.mirror_policies, call);
+    // Who may not see them is told of more differences than there are, never of fewer.
+    if (!read.ok() && read.error().code() != Code::kDenied) return read;
+  }
+  return {};
 }
 
 }  // namespace strake::cmd

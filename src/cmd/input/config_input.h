@@ -32,6 +32,7 @@ inline constexpr OptionSpec kRecursiveOption{"R,recursive", "", "the folders in 
 struct ConfigInputOptions {
   bool may_be_empty = false;  ///< a directory without manifests is a set without objects
   bool recursive = false;
+  bool last_of_duplicate_keys_counts = false;  ///< and a note says so; else a key that is there twice is an error
 };
 
 /// Documents of other kinds are passed over, with a note; two objects of the same kind and name are an error, and so is
@@ -40,5 +41,8 @@ Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInput
 
 /// Everything a render of the cluster's pools reads.
 Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const kube::Call& call);
+
+/// What else the platform makes MachineConfigs and OS images of, added to the set. What may not be read is left out.
+Status read_platform_settings(kube::KubeApi& api, machineconfig::ConfigSet& set, const kube::Call& call);
 
 }  // namespace strake::cmd

@@ -145,7 +145,14 @@ void Output::clear_status_locked() {
   if (std::exchange(status_shown_, false)) (void)write_all(err_, "\r\x1b[K");
 }
 
-void Output::warn(std::string_view text) { say(Style::kNotice, "strake: warning: ", text); }
+void Output::warn(std::string_view text) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (text == last_warning_) return;
+    last_warning_ = text;
+  }
+  say(Style::kNotice, "strake: warning: ", text);
+}
 
 void Output::fail(std::string_view text) { say(Style::kBad, "strake: ", text); }
 

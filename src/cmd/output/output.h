@@ -60,7 +60,7 @@ class Output {
   /// there is no terminal.
   void status(std::string_view line);
   bool can_draw_status() const { return err_is_terminal_; }
-  /// "strake: warning: ..." on standard error.
+  /// "strake: warning: ..." on standard error; not twice in a row the same.
   void warn(std::string_view text);
   /// "strake: ..." on standard error.
   void fail(std::string_view text);
@@ -97,6 +97,7 @@ class Output {
   bool color_out_ = false;
   bool color_err_ = false;
   std::string buffer_;
+  std::string last_warning_;
   bool status_shown_ = false;
   std::atomic<bool> shows_secrets_ = false;
   std::vector<std::string> secrets_;

@@ -51,6 +51,7 @@ TEST(Output, TextCannotSteerATerminalAndDocumentsStayAsTheyAre) {
   written.output.text("pool \x1b[31mworker\n");
   written.output.document("{\"a\":\"\xe2\x80\xae\"}\n");
   written.output.warn("name\x1b]0;x\a");
+  written.output.warn("name\x1b]0;x\a");  // said already
   written.output.fail("cannot read \x9b");
   ASSERT_TRUE(written.output.finish().ok());
   EXPECT_EQ(written.to_out(), "pool \\u001b[31mworker\n{\"a\":\"\xe2\x80\xae\"}\n");

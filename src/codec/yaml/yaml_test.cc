@@ -105,6 +105,19 @@ TEST(YamlParse, Keys) {
   for (const YamlCase& c : cases) expect_yaml(c);
 }
 
+TEST(YamlParse, KeysThatAreThereTwiceCanBeToldInsteadOfRefused) {
+  std::vector<std::string> told;
+  ParseLimits limits;
+  limits.on_duplicate_key = [&](std::string_view what) { told.emplace_back(what); };
+  codec::expect_parsed(parse("a: 1\nb: {c: 2, c: 3}\na: 4", limits), R"({"a":4,"b":{"c":3}})", "the last counts");
+  EXPECT_EQ(told, (std::vector<std::string>{"line 2, column 11: duplicate key \"c\" (first at line 2)",
+                                            "line 3, column 1: duplicate key \"a\" (first at line 1)"}));
+  codec::expect_parsed(parse(R"({"a": 1, "a": 2})", limits), R"({"a":2})", "in JSON too");
+  std::string many = "a: 1\n";
+  for (int i = 0; i < 101; ++i) many += "a: 1\n";
+  EXPECT_FALSE(parse(many, limits).ok()) << "nobody repairs so many one by one";
+}
+
 TEST(YamlParse, Tags) {
   const YamlCase cases[] = {
       {"standard tags",

@@ -17,6 +17,9 @@
 namespace strake::yaml {
 namespace {
 
+/// Each is looked for from the start of its mapping; a text with more of them is not one that somebody repairs.
+constexpr std::size_t kMostDuplicateKeys = 100;
+
 /// Aliases may repeat a long text; all text together may grow to this many times the largest input.
 constexpr std::size_t kTextGrowth = 4;
 
@@ -141,7 +144,11 @@ Result<json::Value> TreeConverter::convert_mapping(const TreeNode& node, std::si
     } else {
       STRAKE_TRY(const std::string text, key_text(key));
       const bool is_new = written ? written->insert(text).second : !object.contains(text);
-      if (!is_new) return duplicate_key(node, (*tree_)[child], text);
+      if (!is_new) {
+        Error refusal = duplicate_key(node, (*tree_)[child], text);
+        if (!limits_.on_duplicate_key || ++duplicate_keys_ > kMostDuplicateKeys) return refusal;
+        limits_.on_duplicate_key(refusal.message());
+      }
       STRAKE_TRY(json::Value value, convert_node(value_index, depth));
       object.insert_or_assign(text, std::move(value));
     }

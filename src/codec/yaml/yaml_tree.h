@@ -86,6 +86,7 @@ class TreeConverter {
   const Tree* tree_ = nullptr;
   std::size_t nodes_ = 0;
   std::size_t text_bytes_ = 0;
+  std::size_t duplicate_keys_ = 0;
 };
 
 }  // namespace strake::yaml

@@ -70,7 +70,23 @@ json::Value written_part(const kube::Object& object) {
   return part;
 }
 
+/// Generators choose pools by label.
+void compare_labels(const kube::Object& before, const kube::Object& after, std::vector<SetChange>& changes) {
+  const auto labels_of = [](const kube::Object& pool) {
+    const json::Value* labels = json::find(pool.json(), {"metadata", "labels"});
+    return labels == nullptr || labels->is_null() ? json::Value(json::Object{}) : *labels;
+  };
+  const json::Value old_labels = labels_of(before), new_labels = labels_of(after);
+  if (json::same_value(old_labels, new_labels)) return;
+  changes.push_back(
+      {"pool " + after.name(), fmt::format("labels: {} -> {}", shown(old_labels), shown(new_labels)),
+       "KubeletConfigs and ContainerRuntimeConfigs choose pools by label: it may get others, and its nodes "
+       "may reboot",
+       true});
+}
+
 void compare_settings(const kube::Object& before, const kube::Object& after, std::vector<SetChange>& changes) {
+  compare_labels(before, after, changes);
   const std::string subject = "pool " + after.name();
   std::set<std::string> members;
   for (const kube::Object* pool : {&before, &after}) {
@@ -136,11 +152,34 @@ void compare_single(const kube::ObjectPtr& before, const kube::ObjectPtr& after,
                      std::string(consequence), false});
 }
 
+/// Besides the images, which are in the rendered configs.
+void compare_controller_config(const kube::ObjectPtr& before, const kube::ObjectPtr& after,
+                               std::vector<SetChange>& changes) {
+  const auto rest_of = [](const kube::ObjectPtr& config) {
+    json::Value rest = config ? written_part(*config) : json::Value(json::Object{});
+    for (const std::string_view member : {"apiVersion", "kind"}) rest.get_object().erase(member);
+    json::Value* spec = rest.get_object().if_contains("spec");
+    if (spec == nullptr || !spec->is_object()) return rest;
+    for (const std::string_view image : {"baseOSContainerImage", "baseOSExtensionsContainerImage"}) {
+      spec->get_object().erase(image);
+    }
+    if (spec->get_object().empty()) rest.get_object().erase("spec");
+    return rest;
+  };
+  if (json::same_value(rest_of(before), rest_of(after))) return;
+  changes.push_back(
+      {fmt::format("ControllerConfig {}", after ? after->name() : before->name()),
+       !before ? "added" : (after ? "changed" : "removed"),
+       "the platform makes the MachineConfigs of its own (00-*, 01-*) of it, which are not rendered here: "
+       "names and contents of all pools will differ from what is shown, and nodes may reboot",
+       true});
+}
+
 void compare_lists(const std::vector<kube::ObjectPtr>& before, const std::vector<kube::ObjectPtr>& after,
                    std::vector<SetChange>& changes) {
   constexpr std::string_view kGenerated =
-      "the platform makes a MachineConfig of it, which is not rendered here: names and contents of the pools it is for "
-      "will differ from what is shown, and their nodes may reboot";
+      "the platform makes MachineConfigs, or an OS image, of it, which is not rendered here: names and contents of the "
+      "pools it is for will differ from what is shown, and their nodes may reboot";
   const ObjectsByName old_objects = by_name(before), new_objects = by_name(after);
   const auto add = [&](const std::string& name, std::string_view what) {
     changes.push_back({name, std::string(what), std::string(kGenerated), true});
@@ -165,6 +204,7 @@ std::vector<SetChange> diff_sets(const ConfigSet& before, const ConfigSet& after
   compare_pools(before, after, changes);
   compare_single(before.machine_configuration, after.machine_configuration,
                  "what later changes do to nodes is decided by another policy", changes);
+  compare_controller_config(before.controller_config, after.controller_config, changes);
   compare_lists(before.generators, after.generators, changes);
   compare_lists(before.mirror_policies, after.mirror_policies, changes);
   return changes;

@@ -25,16 +25,30 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
+
+/// A line that is too long is shown from a little before the byte that matters, with the column of what is shown first.
+std::string shown_around(std::string_view line, std::size_t matters, std::size_t max_bytes) {
+  const std::size_t lead = max_bytes / 4;
+  if (line.size() <= max_bytes || matters <= lead) return shortened(line, max_bytes);
+  // The end of a line is shown with as much before it as there is room for.
+  std::size_t from = std::min(matters - lead, line.size() - std::min(line.size(), max_bytes));
+  while (from < line.size() && is_continuation(line[from])) ++from;
+  const auto column = 1 + std::ranges::count_if(line.substr(0, from), [](char c) { return !is_continuation(c); });
+  return fmt::format("... (from column {}) {}", column, shortened(line.substr(from), max_bytes));
+}
+
 class DetailLines {
  public:
   explicit DetailLines(const TextDiffLimits& limits) : limits_(limits) {}
 
-  void add(std::string_view mark, std::string_view text) {
+  /// `matters`: where a line that is too long begins to be interesting.
+  void add(std::string_view mark, std::string_view text, std::size_t matters = 0) {
     if (lines_.size() >= limits_.max_lines) {
       ++left_out_;
       return;
     }
-    lines_.push_back(std::string(mark) + shortened(text, limits_.max_line_bytes));
+    lines_.push_back(std::string(mark) + shown_around(text, matters, limits_.max_line_bytes));
   }
   std::vector<std::string> take() {
     if (left_out_ > 0) lines_.push_back(fmt::format("... {} more lines", left_out_));
@@ -68,6 +82,27 @@ std::vector<EditRange> hunk_ranges(const std::vector<Edit>& edits, std::size_t c
   return ranges;
 }
 
+/// For each edit of the range the byte where its line differs from the one it stands against: the first line that goes
+/// against the first that comes, and so on.
+std::vector<std::size_t> first_differences(const std::vector<Edit>& edits, EditRange range,
+                                           const std::vector<std::string_view>& old_lines,
+                                           const std::vector<std::string_view>& new_lines) {
+  std::vector<std::size_t> differences(range.end - range.begin, 0);
+  for (std::size_t run = range.begin; run < range.end; ++run) {
+    std::vector<std::size_t> going, coming;
+    for (; run < range.end && edits[run].kind != EditKind::kKeep; ++run) {
+      (edits[run].kind == EditKind::kRemove ? going : coming).push_back(run);
+    }
+    for (std::size_t i = 0; i < std::min(going.size(), coming.size()); ++i) {
+      const std::string_view gone = old_lines[edits[going[i]].before], come = new_lines[edits[coming[i]].after];
+      const auto parts = std::ranges::mismatch(gone, come);
+      const auto at = static_cast<std::size_t>(parts.in1 - gone.begin());
+      differences[going[i] - range.begin] = differences[coming[i] - range.begin] = at;
+    }
+  }
+  return differences;
+}
+
 /// "3" for one line, "3,2" for two, "2,0" for none after line 2: the notation of unified diffs.
 std::string line_range(std::size_t first_index, std::size_t count) {
   if (count == 1) return fmt::format("{}", first_index + 1);
@@ -83,12 +118,16 @@ void add_hunk(const std::vector<Edit>& edits, EditRange range, const std::vector
   }
   out.add("", fmt::format("@@ -{} +{} @@", line_range(edits[range.begin].before, old_count),
                           line_range(edits[range.begin].after, new_count)));
+  const std::vector<std::size_t> differences = first_differences(edits, range, old_lines, new_lines);
   for (std::size_t i = range.begin; i < range.end; ++i) {
     const Edit& edit = edits[i];
     std::string_view line = edit.kind == EditKind::kAdd ? new_lines[edit.after] : old_lines[edit.before];
     const bool complete = line.ends_with('\n');
     if (complete) line.remove_suffix(1);
-    out.add(edit.kind == EditKind::kKeep ? " " : edit.kind == EditKind::kRemove ? "-" : "+", line);
+    out.add(edit.kind == EditKind::kKeep     ? " "
+            : edit.kind == EditKind::kRemove ? "-"
+                                             : "+",
+            line, differences[i - range.begin]);
     if (!complete) out.add("", "\\ No newline at end of file");
   }
 }
@@ -162,11 +201,15 @@ void add_key_changes(const std::string& section, bool& section_named, const std:
   if (before == after) return;
   if (!section_named && !section.empty()) out.add("", section);
   section_named = true;
-  for (const Edit& edit : diff_sequences(views_of(before), views_of(after))) {
-    switch (edit.kind) {
+  const std::vector<std::string_view> old_values = views_of(before), new_values = views_of(after);
+  const std::vector<Edit> edits = diff_sequences(old_values, new_values);
+  const auto differences = first_differences(edits, {0, edits.size()}, old_values, new_values);
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const std::size_t matters = differences[i] + key.size() + 1;
+    switch (edits[i].kind) {
       case EditKind::kKeep: break;
-      case EditKind::kRemove: out.add("-", fmt::format("{}={}", key, before[edit.before])); break;
-      case EditKind::kAdd: out.add("+", fmt::format("{}={}", key, after[edit.after])); break;
+      case EditKind::kRemove: out.add("-", fmt::format("{}={}", key, old_values[edits[i].before]), matters); break;
+      case EditKind::kAdd: out.add("+", fmt::format("{}={}", key, new_values[edits[i].after]), matters); break;
     }
   }
 }
@@ -176,7 +219,7 @@ void add_key_changes(const std::string& section, bool& section_named, const std:
 std::string shortened(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   std::size_t cut = max_bytes;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0u) == 0x80u) --cut;
+  while (cut > 0 && is_continuation(text[cut])) --cut;
   return fmt::format("{}... ({} more bytes)", text.substr(0, cut), text.size() - cut);
 }
 

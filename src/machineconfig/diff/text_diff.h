@@ -10,7 +10,7 @@ namespace strake::machineconfig {
 
 struct TextDiffLimits {
   std::size_t max_lines = 200;       ///< of output; what is left out is counted in a last line
-  std::size_t max_line_bytes = 400;  ///< of one output line
+  std::size_t max_line_bytes = 400;  ///< of one line; a longer one is shown around where it differs, with its column
   std::size_t context = 3;
 };
 

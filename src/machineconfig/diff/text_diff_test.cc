@@ -36,6 +36,29 @@ TEST(UnifiedDiff, AsDiffWritesIt) {
   for (const auto& c : cases) EXPECT_EQ(unified_diff(c.before, c.after), c.expected) << c.name;
 }
 
+TEST(UnifiedDiff, LongLinesAreShownAroundWhereTheyDiffer) {
+  const TextDiffLimits limits{.max_line_bytes = 20};
+  const std::string head(1000, 'h'), tail(1000, 't');
+  EXPECT_EQ(unified_diff(head + "old" + tail + "\n", head + "new" + tail + "\n", limits),
+            (Lines{"@@ -1 +1 @@", "-... (from column 996) hhhhholdtttttttttttt... (988 more bytes)",
+                   "+... (from column 996) hhhhhnewtttttttttttt... (988 more bytes)"}));
+  EXPECT_EQ(unified_diff(head + "old\n", head + "new\n", limits),
+            (Lines{"@@ -1 +1 @@", "-... (from column 984) hhhhhhhhhhhhhhhhhold",
+                   "+... (from column 984) hhhhhhhhhhhhhhhhhnew"}))
+      << "at the end with what fits before it";
+  const std::string umlauts = [] {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += "\u00fc";
+    return text;
+  }();
+  EXPECT_EQ(unified_diff(umlauts + "a\n", umlauts + "b\n", limits).at(1),
+            "-... (from column 92) \u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fca")
+      << "columns count characters, and none is cut in two";
+  EXPECT_EQ(unit_diff("[Service]\nExecStart=" + head + "old\n", "[Service]\nExecStart=" + head + "new\n", limits),
+            (Lines{"[Service]", "-... (from column 994) hhhhhhhhhhhhhhhhhold",
+                   "+... (from column 994) hhhhhhhhhhhhhhhhhnew"}));
+}
+
 std::string text_from(const std::vector<int>& words, bool last_break) {
   std::string text;
   for (const int word : words) text += fmt::format("{}\n", word);

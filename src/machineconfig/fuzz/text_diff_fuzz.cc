@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   STRAKE_INVARIANT(strake::machineconfig::builders::patched(before, hunks) == after);
 
   const TextDiffLimits tight{.max_lines = 5, .max_line_bytes = 20, .context = 1};
-  constexpr std::size_t kLongestLine = 1 + 20 + 40;  // mark, text, note of what is missing
+  constexpr std::size_t kLongestLine = 1 + 40 + 20 + 40;  // mark, column, text, note of what is missing
   for (const auto& lines : {unified_diff(before, after, tight), unit_diff(before, after, tight)}) {
     STRAKE_INVARIANT(lines.size() <= tight.max_lines + 1);
     for (const std::string& line : lines) STRAKE_INVARIANT(line.size() <= kLongestLine);

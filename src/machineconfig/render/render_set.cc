@@ -8,6 +8,7 @@
 #include "api/machine_config.h"
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
+#include "base/text.h"
 
 namespace strake::machineconfig {
 
@@ -31,6 +32,21 @@ bool is_built_in(std::string_view pool) {
 }
 
 }  // namespace
+
+bool ConfigSet::remove(std::string_view kind, std::string_view name) {
+  const auto is_meant = [&](const kube::ObjectPtr& object) {
+    return object && object->name() == name && equal_ignoring_case(object->kind(), kind);
+  };
+  for (std::vector<kube::ObjectPtr>* list : {&configs, &pools, &generators, &mirror_policies}) {
+    if (std::erase_if(*list, is_meant) > 0) return true;
+  }
+  for (kube::ObjectPtr* single : {&controller_config, &os_image_stream, &machine_configuration}) {
+    if (!is_meant(*single)) continue;
+    *single = nullptr;
+    return true;
+  }
+  return false;
+}
 
 void ConfigSet::lay_over(const ConfigSet& over) {
   lay_over_list(configs, over.configs);
