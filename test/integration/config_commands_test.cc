@@ -412,6 +412,8 @@ TEST_F(ConfigCommandsTest, TheSameQuestionsAreAnsweredByACluster) {
   const ProcessOutput diff = ask({"diff", "--with", added});
   EXPECT_EQ(diff.exit.exit_code, 2) << diff.stderr_bytes;
   EXPECT_NE(diff.stdout_bytes.find("/etc/site"), std::string::npos) << diff.stdout_bytes;
+  EXPECT_EQ(diff.stdout_bytes.find("pool worker: "), 0u) << diff.stdout_bytes;
+  EXPECT_NE(diff.stdout_bytes.find(" nodes change ("), std::string::npos) << diff.stdout_bytes;
   const std::string worker = names.stdout_bytes.substr(names.stdout_bytes.find("rendered-worker-"));
   const std::string name = worker.substr(0, worker.find('\n'));
   EXPECT_EQ(ask({"diff", name, name}).exit.exit_code, 0) << "a rendered config is the same as itself";

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "api/kinds.h"
+#include "api/node_annotations.h"
 #include "codec/json_patch.h"
 #include "codec/yaml.h"
 #include "integration/conformance.h"
@@ -56,6 +57,10 @@ struct DiffTableCluster : conformance::ConformanceTest {
         }));
       }
     }
+    clear();
+  }
+
+  void clear() {
     for (const kube::Resource* kind : kKinds) {
       const auto page = api().list(*kind, "", {}, call());
       ASSERT_TRUE(page.ok()) << kind->kind;
@@ -63,6 +68,7 @@ struct DiffTableCluster : conformance::ConformanceTest {
         ASSERT_TRUE(api().remove(*kind, {"", object.name()}, {}, call()).ok()) << object.name();
       }
     }
+    present_.clear();
   }
 
   /// Writes what differs from what the case before left there.
@@ -121,7 +127,76 @@ TEST_P(DiffTableCluster, HoldsForAServerAndWhatIsPutOverIt) {
     ++asked;
   }
   EXPECT_GE(asked, on_kubernetes() ? 90u : 150u);
-  bring_to({});
+  clear();
+}
+
+TEST_P(DiffTableCluster, SaysWhatItCostsInNodes) {
+  const auto kubeconfig = server().kubeconfig();
+  ASSERT_TRUE(kubeconfig.ok()) << kubeconfig.error().to_string();
+  const auto ask = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--kubeconfig", kubeconfig->string()});
+    return run_in_process(words);
+  };
+  const std::string selector = "machineConfigSelector: {matchLabels: {machineconfiguration.openshift.io/role: worker}}";
+  const auto object = [](const std::string& kind, const std::string& name, const std::string& members) {
+    return fmt::format(
+        "---\n{{apiVersion: machineconfiguration.openshift.io/v1, kind: {}, metadata: {{name: {}, labels: "
+        "{{machineconfiguration.openshift.io/role: worker}}}}, spec: {{{}}}}}\n",
+        kind, name, members);
+  };
+  const std::string infra =
+      object("MachineConfigPool", "infra", "paused: true, nodeSelector: {matchLabels: {dt-infra: a}}, " + selector);
+  bring_to(objects_of(object("MachineConfig", "50-a", "kernelArguments: [a]") + infra +
+                      object("MachineConfigPool", "worker",
+                             "maxUnavailable: 2, nodeSelector: {matchLabels: {dt-worker: a}}, " + selector)));
+  // What the nodes run, as a controller would have left it.
+  for (const std::string pool : {"worker", "infra"}) {
+    const InProcessOutput rendered = ask({"render", "--pool", pool, "-o", "json"});
+    const kube::Object config(*json::parse(rendered.out));
+    ASSERT_TRUE(api().create(api::kMachineConfig, config, {}, call()).ok());
+    for (const std::string node : {"dt-1", "dt-2", "dt-3"}) {
+      kube::Object machine(kube::core::kNode, {"", node + pool});
+      machine.set_label("dt-worker", "a");
+      if (pool == "infra") machine.set_label("dt-infra", "a");
+      for (const std::string_view annotation :
+           {api::node_annotation::kCurrentConfig, api::node_annotation::kDesiredConfig}) {
+        machine.set_annotation(annotation, config.name());
+      }
+      machine.set_annotation(api::node_annotation::kState, "Done");
+      if (pool == "worker" || node == "dt-1") {
+        ASSERT_TRUE(api().create(kube::core::kNode, machine, {}, call()).ok());
+      }
+    }
+  }
+  const std::string file = folder_ / "more.yaml";
+  std::ofstream(file) << object("MachineConfig", "60-b", "kernelArguments: [b]");
+  const std::string text = ask({"diff", "--with", file}).out;
+  EXPECT_NE(text.find("pool worker: 3 of 3 nodes change (3 reboot), 2 at once: dt-1worker, dt-2worker, dt-3worker\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("pool infra: paused, so nothing happens until it is resumed; then 1 of 1 nodes change (1 reboot)"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(ask({"diff", "--with", file, "-o", "markdown"})
+                .out.find("- pool worker: 3 of 3 nodes change (3 reboot), 2 at once"),
+            std::string::npos);
+  const auto document = json::parse(ask({"diff", "--with", file, "-o", "json"}).out);
+  ASSERT_TRUE(document.ok());
+  const json::Array& cost = json::find(*document, {"cost"})->get_array();
+  ASSERT_EQ(cost.size(), 2u);
+  EXPECT_EQ(json::find_bool(cost[0], {"paused"}), true);
+  EXPECT_EQ(json::find(cost[1], {"changing"})->get_array().size(), 3u);
+  // Only what the change itself brings about: another limit moves no node, a pool that goes gives its nodes away.
+  EXPECT_EQ(ask({"diff", "--without", "pool/infra"}).out.find("pool worker: 1 of 4 nodes change"), 0u);
+  std::ofstream(file) << object("MachineConfigPool", "worker",
+                                "maxUnavailable: 3, nodeSelector: {matchLabels: {dt-worker: a}}, " + selector);
+  const std::string limit = ask({"diff", "--with", file}).out;
+  EXPECT_EQ(limit.find("nodes change"), std::string::npos) << limit;
+  for (const std::string node : {"dt-1worker", "dt-2worker", "dt-3worker", "dt-1infra"}) {
+    EXPECT_TRUE(api().remove(kube::core::kNode, {"", node}, {}, call()).ok());
+  }
+  clear();
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, DiffTableCluster,

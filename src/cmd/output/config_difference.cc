@@ -27,10 +27,9 @@ bool set_change_reaches(FailOn wanted, const machineconfig::SetChange& change) {
 }
 
 /// A name in a table: nothing in it means anything to Markdown.
-std::string plain_cell(std::string text) {
-  constexpr std::string_view kHarmless = "-. ()";
+std::string plain_cell(std::string text, std::string_view harmless = "-. ()") {
   for (char& c : text) {
-    if (!is_alphanumeric(c) && kHarmless.find(c) == std::string_view::npos) c = '?';
+    if (!is_alphanumeric(c) && harmless.find(c) == std::string_view::npos) c = '?';
   }
   return text;
 }
@@ -42,6 +41,24 @@ std::string fence_for(std::string_view text) {
     longest = std::max(longest, run);
   }
   return std::string(longest + 1, '`');
+}
+
+/// The same line by line, as a list.
+std::string plain_lines(std::string_view text) {
+  std::string list;
+  while (!text.empty()) list += fmt::format("- {}\n", plain_cell(std::string(take_until(text, '\n')), "-.,:; ()"));
+  return list;
+}
+
+/// The one cost nobody may overlook stands outside the fold.
+std::string cannot_follow_note(const std::vector<std::pair<std::string, machineconfig::SpecDiff>>& pools) {
+  std::vector<std::string> names;
+  for (const auto& [name, diff] : pools) {
+    if (diff.verdict.irreconcilable) names.push_back(name.empty() ? "(one config)" : plain_cell(name));
+  }
+  if (names.empty()) return "";
+  return fmt::format("\n**{}**: {}.\n", fmt::join(names, ", "),
+                     machineconfig::meaning_of(machineconfig::DisruptionClass::kReinstall));
 }
 
 }  // namespace
@@ -60,15 +77,23 @@ json::Value ConfigDifference::json(json::Array unused) const {
     pool.get_object()["pool"] = name;
     compared.push_back(std::move(pool));
   }
-  return result_document(kConfigDifferenceKind, kResultOk,
-                         {{"differs", differs()},
-                          {"setChanges", machineconfig::to_json(set_changes)},
-                          {"unused", std::move(unused)},
-                          {"pools", std::move(compared)}});
+  json::Object members{{"differs", differs()},
+                       {"setChanges", machineconfig::to_json(set_changes)},
+                       {"unused", std::move(unused)},
+                       {"pools", std::move(compared)}};
+  if (cost) {
+    members["cost"] = to_json(cost->pools);
+    json::Array strays;
+    for (const rollout::StrayNode& node : cost->strays) strays.emplace_back(node.name);
+    members["nodesWithoutPool"] = std::move(strays);
+  }
+  return result_document(kConfigDifferenceKind, kResultOk, std::move(members));
 }
 
 std::string ConfigDifference::text() const {
-  std::string text = machineconfig::to_text(set_changes);
+  std::string text = cost ? to_text(*cost) : "";
+  if (!text.empty()) text += "\n";
+  text += machineconfig::to_text(set_changes);
   for (const auto& [name, diff] : pools) {
     if (pools.size() > 1 || !set_changes.empty()) {
       text += fmt::format("{}== {}\n", text.empty() ? "" : "\n", name.empty() ? "config" : "pool " + name);
@@ -87,6 +112,8 @@ std::string ConfigDifference::markdown() const {
                          to_string(diff.verdict.disruption), diff.verdict.drain ? "yes" : "no", diff.changes.size());
   }
   if (!set_changes.empty()) table += fmt::format("| (the set) | | | {} |\n", set_changes.size());
+  table += cannot_follow_note(pools);
+  if (cost && !cost->empty()) table += fmt::format("\n{}\n", plain_lines(to_text(*cost)));
   const std::string details = text();
   const std::string fence = fence_for(details);
   return fmt::format(

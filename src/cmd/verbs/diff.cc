@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "api/controller_config.h"
@@ -16,9 +17,11 @@
 #include "cmd/input/text_input.h"
 #include "cmd/output/config_difference.h"
 #include "cmd/output/format.h"
+#include "cmd/output/node_cost.h"
 #include "cmd/output/result_document.h"
 #include "machineconfig/merge/comparable_spec.h"
 #include "machineconfig/merge/provenance.h"
+#include "rollout/cluster_plan.h"
 
 namespace strake::cmd {
 
@@ -57,24 +60,29 @@ constexpr auto kDiffOptions = join_options(kDiffOwnOptions, kImageOptions);
 
 /// A config of a pool, and where its parts come from when that is known.
 struct Comparand {
-  std::string name;
-  json::Value spec;
+  kube::ObjectPtr config;
   std::optional<machineconfig::Provenance> provenance;
+
+  std::string name() const { return config->name(); }
+  const json::Value& spec() const {
+    static const json::Value kNothing = json::Object{};
+    const json::Value* spec = api::spec_of(*config);
+    return spec == nullptr ? kNothing : *spec;
+  }
 };
 
 struct Comparison {
-  std::string pool;          ///< "" for two configs taken as they stand
-  Result<Comparand> before;  ///< what is wrong with it does not keep a repair from being reviewed
+  std::string pool;                         ///< "" for two configs taken as they stand
+  std::optional<Result<Comparand>> before;  ///< nullopt: a new pool. What is wrong with it does not hinder a repair
   Comparand after;
 };
 
-Result<Comparand> as_it_stands(const kube::Object& config) {
+Result<Comparand> as_it_stands(const kube::ObjectPtr& config) {
   // Rendered configs were read when they were rendered; anything else is judged as one of a set is.
-  if (pool_of_rendered(config.name()).empty()) {
-    STRAKE_CHECK_OK(machineconfig::read_fragment(config));
+  if (pool_of_rendered(config->name()).empty()) {
+    STRAKE_CHECK_OK(machineconfig::read_fragment(*config));
   }
-  const json::Value* spec = api::spec_of(config);
-  return Comparand{config.name(), spec == nullptr ? json::Object{} : *spec, std::nullopt};
+  return Comparand{config, std::nullopt};
 }
 
 Result<Comparand> rendered_for(const ConfigSet& set, const kube::ObjectPtr& pool) {
@@ -82,16 +90,14 @@ Result<Comparand> rendered_for(const ConfigSet& set, const kube::ObjectPtr& pool
   input.size_limit = std::nullopt;
   STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
   STRAKE_TRY_CONTEXT(machineconfig::Provenance provenance, machineconfig::trace_pool(input), "pool {}", pool->name());
-  STRAKE_TRY(Comparand comparand, as_it_stands(plan.rendered));
-  comparand.provenance = std::move(provenance);
-  return comparand;
+  return Comparand{std::make_shared<const kube::Object>(std::move(plan.rendered)), std::move(provenance)};
 }
 
 /// Configs that are right one by one can come to one that is not.
 Status check_usable(const Comparand& comparand) {
-  const auto usable = machineconfig::comparable_spec(comparand.spec);
+  const auto usable = machineconfig::comparable_spec(comparand.spec());
   if (usable.ok()) return {};
-  return Error(usable.error()).context(fmt::format("{}: merged, it is refused by nodes", comparand.name));
+  return Error(usable.error()).context(fmt::format("{}: merged, it is refused by nodes", comparand.name()));
 }
 
 kube::ObjectPtr find_pool(const std::vector<kube::ObjectPtr>& pools, const std::string& name) {
@@ -100,7 +106,7 @@ kube::ObjectPtr find_pool(const std::vector<kube::ObjectPtr>& pools, const std::
 }
 
 Result<Comparand> one_side(const DiffSide& side, const std::string& pool) {
-  if (side.single) return as_it_stands(*side.single);
+  if (side.single) return as_it_stands(side.single);
   STRAKE_TRY(const auto pools, chosen_pools(side.set, pool));
   return rendered_for(side.set, pools.front());
 }
@@ -125,7 +131,7 @@ Status compare_with_single(const DiffSides& sides, const std::string& only, cons
   return visit({pool, one_side(before, pool), std::move(proposed)});
 }
 
-/// Pools that are on both sides; those that come or go are changes of the set. A new one must be possible to render.
+/// Pools of the side after; what they come from and those that go are changes of the set.
 Status compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only,
                     const ComparisonVisitor& visit) {
   const auto old_pools = machineconfig::pools_of(before), new_pools = machineconfig::pools_of(after);
@@ -142,11 +148,9 @@ Status compare_sets(const ConfigSet& before, const ConfigSet& after, const std::
     const kube::ObjectPtr old_pool = find_pool(old_pools, name), new_pool = find_pool(new_pools, name);
     if (!new_pool) continue;
     STRAKE_TRY_CONTEXT(Comparand proposed, rendered_for(after, new_pool), "after");
-    if (!old_pool) {
-      STRAKE_CHECK_OK(check_usable(proposed));
-      continue;
-    }
-    STRAKE_CHECK_OK(visit({name, rendered_for(before, old_pool), std::move(proposed)}));
+    Comparison comparison{name, std::nullopt, std::move(proposed)};
+    if (old_pool) comparison.before = rendered_for(before, old_pool);
+    STRAKE_CHECK_OK(visit(comparison));
   }
   return {};
 }
@@ -204,15 +208,15 @@ Result<machineconfig::SpecDiff> diff_of(const Comparand& before, const Comparand
   machineconfig::SpecDiffOptions options;
   options.context = context;
   options.show_secrets = show_secrets;
-  options.before_name = before.name;
-  options.after_name = after.name;
-  STRAKE_TRY_CONTEXT(machineconfig::SpecDiff diff, machineconfig::diff_specs(before.spec, after.spec, options),
-                     "comparing {} with {}", before.name, after.name);
+  options.before_name = before.name();
+  options.after_name = after.name();
+  STRAKE_TRY_CONTEXT(machineconfig::SpecDiff diff, machineconfig::diff_specs(before.spec(), after.spec(), options),
+                     "comparing {} with {}", before.name(), after.name());
   for (machineconfig::SpecChange& change : diff.changes) {
     change.before_from = origin_of(before.provenance, change.subject);
     change.after_from = origin_of(after.provenance, change.subject);
   }
-  if (diff.empty() && before.provenance && after.provenance && before.name != after.name) {
+  if (diff.empty() && before.provenance && after.provenance && before.name() != after.name()) {
     diff.notes.emplace_back(
         "only the name of the rendered config changes: nodes go to it, and nothing on them changes");
   }
@@ -264,44 +268,91 @@ json::Array compare_rest(const Invocation& invocation, const DiffSides& sides, C
   return tell_unused(sides.after.set, invocation.out());
 }
 
+/// What is found, comparison by comparison.
+class Findings {
+ public:
+  Findings(const Invocation& invocation, const DiffSides& sides, machineconfig::DisruptionContext context, bool live)
+      : invocation_(invocation), sides_(sides), context_(std::move(context)), live_(live) {}
+
+  Status add(const Comparison& comparison) {
+    if (live_) remember(comparison);
+    if (!comparison.before) return check_usable(comparison.after);
+    if (!comparison.before->ok()) return tell_broken(comparison, comparison.before->error());
+    const Comparand& before = **comparison.before;
+    auto diff = diff_of(before, comparison.after, context_, invocation_.is_set("show-secrets"));
+    if (!diff.ok()) {
+      STRAKE_CHECK_OK(check_usable(comparison.after));
+      if (Status usable = check_usable(before); !usable.ok()) return tell_broken(comparison, usable.error());
+      return diff.error();
+    }
+    found.pools.emplace_back(comparison.pool, *std::move(diff));
+    return {};
+  }
+
+  /// Against a cluster: which of its nodes change.
+  Status count_nodes(kube::KubeApi& api, const kube::Call& call) {
+    auto nodes = rollout::read_nodes(api, call);
+    if (!nodes.ok() && nodes.error().code() == Code::kDenied) {
+      invocation_.out().warn(fmt::format("which nodes it concerns cannot be told: {}", nodes.error().to_string()));
+      return {};
+    }
+    if (!nodes.ok()) return nodes.error();
+    const auto members = rollout::sort_out(rollout::PoolSelectors(sides_.before.set.pools), *nodes);
+    const auto policy = machineconfig::disruption_policy_of(sides_.after.set.machine_configuration.get());
+    STRAKE_TRY(const rollout::ClusterPlan plan, rollout::plan_proposal(api, *nodes, proposal_, policy, call));
+    found.cost = cost_in_nodes(plan, destinations(members, targets_before_));
+    return {};
+  }
+
+  ConfigDifference found;
+
+ private:
+  void remember(const Comparison& comparison) {
+    const kube::ObjectPtr pool = find_pool(machineconfig::pools_of(sides_.after.set), comparison.pool);
+    if (pool) proposal_.push_back({pool, comparison.after.config});
+    if (comparison.before && comparison.before->ok()) {
+      targets_before_[comparison.pool] = (*comparison.before)->name();
+    }
+  }
+
+  Status tell_broken(const Comparison& comparison, const Error& why) {
+    invocation_.out().warn(fmt::format("before: {}", why.to_string()));
+    found.set_changes.push_back(
+        {comparison.pool.empty() ? "MachineConfig " + comparison.after.name() : "pool " + comparison.pool,
+         "could not be rendered before, and now can",
+         "nodes run the last config that could be rendered; from it they go to this one, with all that was added since",
+         true});
+    return {};
+  }
+
+  const Invocation& invocation_;
+  const DiffSides& sides_;
+  const machineconfig::DisruptionContext context_;
+  const bool live_;
+  std::vector<rollout::ProposedPool> proposal_;
+  std::map<std::string, std::string> targets_before_;
+};
+
 Result<int> show_difference(const Invocation& invocation, DiffFormat format) {
   if (invocation.is_set("show-secrets")) invocation.out().show_secrets();
   DiffInput input(invocation);
   STRAKE_TRY(const DiffSides sides, input.read());
   STRAKE_TRY(const auto context, disruption_context(invocation.value("policy"), sides));
-  ConfigDifference findings;
-  json::Array unused = compare_rest(invocation, sides, findings);
-  const auto tell_broken = [&](const std::string& subject, const Error& why) -> Status {
-    invocation.out().warn(fmt::format("before: {}", why.to_string()));
-    findings.set_changes.push_back({subject, "could not be rendered before, and now can",
-                                    "nodes run the last config that could be rendered; from it they go to this one, "
-                                    "with all that was added since",
-                                    true});
-    return {};
-  };
-  const auto add = [&](const Comparison& comparison) -> Status {
-    const std::string subject =
-        comparison.pool.empty() ? "MachineConfig " + comparison.after.name : "pool " + comparison.pool;
-    if (!comparison.before.ok()) return tell_broken(subject, comparison.before.error());
-    auto diff = diff_of(*comparison.before, comparison.after, context, invocation.is_set("show-secrets"));
-    if (!diff.ok()) {
-      STRAKE_CHECK_OK(check_usable(comparison.after));
-      if (Status usable = check_usable(*comparison.before); !usable.ok()) return tell_broken(subject, usable.error());
-      return diff.error();
-    }
-    findings.pools.emplace_back(comparison.pool, *std::move(diff));
-    return {};
-  };
+  Findings findings(invocation, sides, context, input.live_cluster() != nullptr);
+  json::Array unused = compare_rest(invocation, sides, findings.found);
   const std::string& only = invocation.value("pool");
+  const auto add = [&](const Comparison& comparison) { return findings.add(comparison); };
   STRAKE_CHECK_OK(sides.before.single || sides.after.single
                       ? compare_with_single(sides, only, add)
                       : compare_sets(sides.before.set, sides.after.set, only, add));
+  if (input.live_cluster() != nullptr) STRAKE_CHECK_OK(findings.count_nodes(*input.live_cluster(), input.call()));
+  const ConfigDifference& found = findings.found;
   switch (format) {
-    case DiffFormat::kJson: invocation.out().report(findings.json(std::move(unused))); break;
-    case DiffFormat::kText: invocation.out().text(findings.text()); break;
-    case DiffFormat::kMarkdown: invocation.out().text(findings.markdown()); break;
+    case DiffFormat::kJson: invocation.out().report(found.json(std::move(unused))); break;
+    case DiffFormat::kText: invocation.out().text(found.text()); break;
+    case DiffFormat::kMarkdown: invocation.out().text(found.markdown()); break;
   }
-  return findings.reaches(invocation.choice<FailOn>("fail-on")) ? kExitDiffers : kExitOk;
+  return found.reaches(invocation.choice<FailOn>("fail-on")) ? kExitDiffers : kExitOk;
 }
 
 Result<int> run_diff(const Invocation& invocation) {

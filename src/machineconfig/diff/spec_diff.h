@@ -53,8 +53,11 @@ inline constexpr std::size_t kMaxDiffedFileBytes = 4u << 20;
 
 Result<SpecDiff> diff_specs(const json::Value& before, const json::Value& after, const SpecDiffOptions& options = {});
 
-/// {before, after, reconcilable, reason, changedFiles, changedUnits, actions, drain, class, agentClass, agentRefuses,
-/// changes, notes}
+/// "each node reboots": what a class means for the nodes of a pool.
+std::string_view meaning_of(DisruptionClass disruption);
+
+/// {before, after, reconcilable, reason, changedFiles, changedUnits, actions, drain, class, meaning, agentClass,
+/// agentRefuses, changes, notes}
 json::Value to_json(const SpecDiff& diff);
 
 /// For people: the class and what it comes from, then each change with its reason and its lines. Control characters are

@@ -96,20 +96,6 @@ std::string because(const SpecDiff& diff) {
   return fmt::format("{}", fmt::join(reasons, "\n           "));
 }
 
-std::string_view meaning_of(DisruptionClass disruption) {
-  switch (disruption) {
-    case DisruptionClass::kNone: return "nodes keep running undisturbed";
-    case DisruptionClass::kReload: return "services read their configuration anew";
-    case DisruptionClass::kRestart: return "services are restarted";
-    case DisruptionClass::kDrain: return "pods leave each node, which keeps running";
-    case DisruptionClass::kReboot: return "each node reboots";
-    case DisruptionClass::kReinstall:
-      return "running nodes cannot follow: the pool degrades and takes nothing more until this is taken back; machines "
-             "must be installed anew";
-  }
-  return "";
-}
-
 /// What Strake's own agent makes of it, where that is something else.
 std::string agent_line(const SpecDiff& diff) {
   const Consequence& consequence = diff.on_strake;
@@ -164,6 +150,21 @@ void add_change(std::string& text, const SpecChange& change) {
 
 }  // namespace
 
+std::string_view meaning_of(DisruptionClass disruption) {
+  switch (disruption) {
+    case DisruptionClass::kNone: return "nodes keep running undisturbed";
+    case DisruptionClass::kReload: return "services read their configuration anew";
+    case DisruptionClass::kRestart: return "services are restarted";
+    case DisruptionClass::kDrain: return "pods leave each node, which keeps running";
+    case DisruptionClass::kReboot: return "each node reboots";
+    case DisruptionClass::kReinstall:
+      return "running nodes cannot follow: the pool degrades and takes no further change, of anything, until this one "
+             "is "
+             "taken back; only machines installed anew get it";
+  }
+  return "";
+}
+
 json::Value to_json(const SpecDiff& diff) {
   const DisruptionVerdict& verdict = diff.verdict;
   json::Array changes;
@@ -173,6 +174,7 @@ json::Value to_json(const SpecDiff& diff) {
                       {"reconcilable", !verdict.irreconcilable.has_value()},
                       {"reason", verdict.irreconcilable ? verdict.irreconcilable->reason : ""},
                       {"class", to_string(verdict.disruption)},
+                      {"meaning", diff.empty() ? "" : meaning_of(verdict.disruption)},
                       {"actions", to_json_list(names_of_actions(verdict.actions))},
                       {"drain", verdict.drain},
                       {"agentClass", to_string(diff.on_strake.disruption)},
