@@ -19,9 +19,9 @@ namespace strake::test {
 namespace {
 
 const kube::Resource* const kKinds[] = {
-    &api::kMachineConfig,     &api::kMachineConfigPool,    &api::kControllerConfig,       &api::kKubeletConfig,
-    &api::kOsImageStream,     &api::kMachineConfiguration, &api::kContainerRuntimeConfig, &api::kMachineOsConfig,
-    &api::kImageTagMirrorSet, &api::kImageDigestMirrorSet};
+    &api::kMachineConfig,     &api::kMachineConfigPool,    &api::kControllerConfig,         &api::kKubeletConfig,
+    &api::kOsImageStream,     &api::kMachineConfiguration, &api::kContainerRuntimeConfig,   &api::kMachineOsConfig,
+    &api::kImageTagMirrorSet, &api::kImageDigestMirrorSet, &api::kImageContentSourcePolicy, &api::kImageConfig};
 
 const kube::Resource* kind_of(const kube::Object& object) {
   const auto* found = std::ranges::find(kKinds, object.kind(), [](const kube::Resource* known) { return known->kind; });

@@ -83,10 +83,12 @@ std::string why_passed_over(const kube::Object& object) {
   if (object.kind() == "Kustomization") {
     return "a Kustomization is not built here; give what it builds: kustomize build DIR | strake ... -";
   }
-  std::vector<const kube::Resource*> all{
-      &api::kMachineConfig,          &api::kMachineConfigPool,    &api::kKubeletConfig,
-      &api::kContainerRuntimeConfig, &api::kControllerConfig,     &api::kOsImageStream,
-      &api::kMachineConfiguration,   &api::kImageDigestMirrorSet, &api::kImageTagMirrorSet, &api::kImageContentSourcePolicy, &api::kImageConfig};
+  std::vector<const kube::Resource*> all{&api::kMachineConfig,        &api::kMachineConfigPool,
+                                         &api::kKubeletConfig,        &api::kContainerRuntimeConfig,
+                                         &api::kControllerConfig,     &api::kOsImageStream,
+                                         &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
+                                         &api::kImageTagMirrorSet,    &api::kImageContentSourcePolicy,
+                                         &api::kImageConfig};
   for (const kube::Resource& setting : kPlatformSettings) all.push_back(&setting);
   for (const kube::Resource* known : all) {
     // Nodes of the cluster and Nodes of the platform's settings are two things.
