@@ -10,6 +10,7 @@
 #   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
 #          validators, and coreos' translation between specs, for many configs a process
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
+#          butane 0.23.0, and judge-butane: the same for many configs a process
 #          crane 0.22.1
 #   rust   oxt, the command line of ostree-ext 0.15.3: OS images of containers, written and read as bootc does
 #   clients  programs of others that use an API server: the official Python client 34.1.0 (with the Python of this machine), and
@@ -131,11 +132,15 @@ crane_version=0.22.1
 crane_package=github.com/google/go-containerregistry/cmd/crane
 crane_ldflags="-s -w -X $crane_package/cmd.Version=$crane_version"
 
+butane_version=0.23.0
+butane_ldflags="-s -w -X github.com/coreos/butane/internal/version.Raw=$butane_version"
+
 tools_inputs() {
   cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go}
   cat "$here"/tools/render/{go.mod,go.sum,main.go}
   cat "$here"/tools/crane/{go.mod,go.sum,tools.go}
-  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags} ${crane_ldflags}"
+  cat "$here"/tools/butane/{go.mod,go.sum,main.go,tools.go}
+  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags} ${crane_ldflags} ${butane_ldflags}"
 }
 
 tools_build() {
@@ -155,6 +160,10 @@ tools_build() {
   cd "$here/tools/crane"
   "$go" build -ldflags "$crane_ldflags" -o "$out/crane" "$crane_package"
   [[ $("$out/crane" version) == "$crane_version" ]] || die "the built crane is not $crane_version"
+  cd "$here/tools/butane"
+  "$go" build -ldflags "$butane_ldflags" -o "$out/judge-butane" .
+  "$go" build -ldflags "$butane_ldflags" -o "$out/butane" github.com/coreos/butane/internal
+  [[ $("$out/butane" --version) == "Butane $butane_version" ]] || die "the built butane is not $butane_version"
 }
 
 # --- family clients ----------------------------------------------------------------------------------------------------

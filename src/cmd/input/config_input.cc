@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "api/kinds.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/text_input.h"
 #include "codec/yaml.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 bool has_config_suffix(const std::filesystem::path& path) {
   const std::string suffix = path.extension().string();
-  return suffix == ".yaml" || suffix == ".yml" || suffix == ".json";
+  return suffix == ".yaml" || suffix == ".yml" || suffix == ".json" || suffix == ".bu";
 }
 
 /// The manifests of a directory, and what in it was not read.
@@ -55,7 +56,7 @@ Result<FoundFiles> files_at(const std::string& path, const ConfigInputOptions& o
   FoundFiles found;
   STRAKE_CHECK_OK(collect_files(path, options.recursive, 0, found));
   if (found.files.empty() && !options.may_be_empty) {
-    return error(Code::kNotFound, "{} holds no *.yaml, *.yml or *.json file{}", path,
+    return error(Code::kNotFound, "{} holds no *.yaml, *.yml, *.json or *.bu file{}", path,
                  found.skipped_folders.empty() ? "" : "; -R reads the folders in it");
   }
   std::ranges::sort(found.files);
@@ -130,6 +131,27 @@ class Collector {
     }
     files_.notes.push_back(fmt::format("{}: passed over, {}", origin.to_string(), why_passed_over(object)));
     return {};
+  }
+
+  Status add_butane(const ignition::ButaneResult& butane, const SourceLines::Origin& origin) {
+    if (butane.report.is_fatal()) return butane_error(origin.path, butane.report);
+    for (const ignition::Finding& finding : butane.report.findings) {
+      files_.notes.push_back(butane_note(origin.path, finding));
+    }
+    if (!butane.is_machine_config()) {
+      files_.notes.push_back(
+          fmt::format("{}: passed over, variant {} gives an Ignition config, which no pool takes; variant openshift "
+                      "gives a MachineConfig",
+                      origin.to_string(), butane.variant));
+      return {};
+    }
+    if (butane.is_packed) {
+      files_.notes.push_back(
+          fmt::format("{}: contents are gzipped with other bytes than butane's, so the name of the rendered config "
+                      "differs from that of butane's output; nodes get the same files",
+                      origin.to_string()));
+    }
+    return add(machine_config_of(butane), origin);
   }
 
  private:
@@ -208,12 +230,20 @@ Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInput
     }
     STRAKE_TRY_CONTEXT(auto documents, yaml::parse_stream(text, limits), "{}", shown_path(name));
     SourceLines::Origin origin{.path = name};
+    ButaneReader butane(options.files_dir);
     for (yaml::Document& document : documents) {
       origin.line = document.line;
+      origin.is_butane = ignition::is_butane(document.value);
       if (!document.value.is_object()) {
         return error(Code::kInvalidArgument, "{}: the document is not an object", origin.to_string());
       }
-      STRAKE_CHECK_OK(collector.add(kube::Object(std::move(document.value)), origin));
+      if (origin.is_butane) {
+        STRAKE_TRY_CONTEXT(const ignition::ButaneResult translated, butane.translate(text, origin.document), "{}",
+                           origin.to_string());
+        STRAKE_CHECK_OK(collector.add_butane(translated, origin));
+      } else {
+        STRAKE_CHECK_OK(collector.add(kube::Object(std::move(document.value)), origin));
+      }
       ++origin.document;
     }
   }

@@ -13,11 +13,13 @@
 
 namespace strake::cmd {
 
-inline constexpr OptionSpec kFilesOption{"f,filename", "PATH",
-                                         "MachineConfigs and pools from a directory (its *.yaml, *.yml and *.json), a "
-                                         "file, or - for standard input, instead "
-                                         "of a cluster",
-                                         "", kFileValue};
+inline constexpr OptionSpec kFilesOption{
+    "f,filename", "PATH",
+    "MachineConfigs, Butane configs and pools from a directory (its *.yaml, *.yml, *.json "
+    "and *.bu), a "
+    "file, or - for standard input, instead "
+    "of a cluster",
+    "", kFileValue};
 
 /// A file, a directory or "-" as objects; which file and line each came from.
 struct ConfigFiles {
@@ -33,10 +35,11 @@ struct ConfigInputOptions {
   bool may_be_empty = false;  ///< a directory without manifests is a set without objects
   bool recursive = false;
   bool last_of_duplicate_keys_counts = false;  ///< and a note says so; else a key that is there twice is an error
+  std::string files_dir = {};                  ///< of what Butane configs name as local
 };
 
-/// Documents of other kinds are passed over, with a note; two objects of the same kind and name are an error, and so is
-/// a document that cannot be read. Errors name file and line.
+/// Butane configs are translated. Documents of other kinds are passed over, with a note; two objects of the same kind
+/// and name are an error, and so is a document that cannot be read. Errors name file and line.
 Result<ConfigFiles> read_config_files(const std::string& path, const ConfigInputOptions& options = {});
 
 /// Everything a render of the cluster's pools reads.

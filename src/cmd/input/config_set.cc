@@ -48,7 +48,8 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
 Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
   const std::string& path = invocation.value("filename");
   if (!path.empty()) {
-    STRAKE_TRY(ConfigFiles files, read_config_files(path, {.recursive = invocation.is_set("recursive")}));
+    STRAKE_TRY(ConfigFiles files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
+                                                           .files_dir = invocation.value("files-dir")}));
     for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
     return std::move(files.set);

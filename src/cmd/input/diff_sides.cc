@@ -86,7 +86,8 @@ Result<DiffSide> DiffInput::read_cluster() {
 
 Result<DiffSide> DiffInput::read_files(const std::string& path, Which which) {
   // A side without anything is the state before the first MachineConfig, or after the last.
-  ConfigInputOptions options{.may_be_empty = true, .recursive = invocation_.is_set("recursive")};
+  ConfigInputOptions options{
+      .may_be_empty = true, .recursive = invocation_.is_set("recursive"), .files_dir = invocation_.value("files-dir")};
   options.last_of_duplicate_keys_counts = which == Which::kBefore;
   STRAKE_TRY(ConfigFiles files, read_config_files(path, options));
   for (const std::string& note : files.notes) invocation_.out().warn(note);
@@ -100,7 +101,8 @@ Result<DiffSide> DiffInput::read_files(const std::string& path, Which which) {
 Result<DiffSides> DiffInput::changed(DiffSide before) {
   before.single = nullptr;
   DiffSides sides{before, std::move(before)};
-  const ConfigInputOptions options{.recursive = invocation_.is_set("recursive")};
+  const ConfigInputOptions options{.recursive = invocation_.is_set("recursive"),
+                                   .files_dir = invocation_.value("files-dir")};
   for (const std::string& path : invocation_.list("with")) {
     STRAKE_TRY(const ConfigFiles added, read_config_files(path, options));
     for (const std::string& note : added.notes) invocation_.out().warn(note);

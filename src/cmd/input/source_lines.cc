@@ -5,6 +5,7 @@
 
 #include "cmd/input/text_input.h"
 #include "codec/yaml_locate.h"
+#include "ignition/butane/butane.h"
 
 namespace strake::cmd {
 
@@ -59,8 +60,9 @@ std::vector<SourcePlace> SourceLines::find(std::span<const SourceField> fields) 
     std::vector<yaml::WantedField> wanted;
     for (const std::size_t i : asked) {
       const Origin& origin = *find_object(fields[i].kind, fields[i].name);
+      const json::Steps field = origin.is_butane ? ignition::butane_field(fields[i].field) : fields[i].field;
       json::Steps steps = origin.inside;
-      steps.insert(steps.end(), fields[i].field.begin(), fields[i].field.end());
+      steps.insert(steps.end(), field.begin(), field.end());
       wanted.push_back({origin.document, {std::move(steps), true}});
     }
     const auto positions = yaml::locate(*text, wanted, input_limits());

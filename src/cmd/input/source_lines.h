@@ -47,6 +47,7 @@ class SourceLines {
     std::size_t document = 0;  ///< of its stream
     std::size_t line = 1;      ///< where the document starts
     json::Steps inside = {};   ///< the way to the object in the document: {"items", "[2]"}
+    bool is_butane = false;    ///< the document is a Butane config, and the object what it gives
 
     /// "site.yaml:12", or "site.yaml:12: items[2]"
     std::string to_string() const;

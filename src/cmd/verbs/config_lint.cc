@@ -2,6 +2,7 @@
 #include <set>
 
 #include "cmd/cli/commands.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
@@ -23,6 +24,7 @@ constexpr std::string_view kLintFormats[] = {"text", "json", "sarif", "github"};
 constexpr OptionSpec kLintOptions[] = {
     kFilesOption,
     kRecursiveOption,
+    kFilesDirOption,
     {"ignore", "RULES", "rules to leave out, separated by commas", "", kListValue},
     {"fail-on", "SEVERITY", "exit with 2 when there is a finding as bad as this: warning or error", "warning",
      one_of(kLintFailOnWords)},
@@ -62,7 +64,8 @@ Result<LintReport> lint_input(const Invocation& invocation) {
   STRAKE_TRY(const auto ignored, ignored_rules(invocation.list("ignore")));
   ConfigFiles files;
   if (const std::string& path = invocation.value("filename"); !path.empty()) {
-    STRAKE_TRY(files, read_config_files(path, {.recursive = invocation.is_set("recursive")}));
+    STRAKE_TRY(files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
+                                               .files_dir = invocation.value("files-dir")}));
     for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
   } else {

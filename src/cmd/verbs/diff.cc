@@ -9,6 +9,7 @@
 #include "api/machine_config_pool.h"
 #include "base/suggest.h"
 #include "cmd/cli/commands.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
@@ -43,6 +44,7 @@ constexpr OptionSpec kDiffOwnOptions[] = {
      "pool/infra); may be repeated",
      "", kListValue},
     kRecursiveOption,
+    kFilesDirOption,
     {"pool", "NAME", "only this pool"},
     {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's", "",
      kFileValue},

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cmd/cli/commands.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
@@ -18,7 +19,7 @@ using machineconfig::Subject;
 constexpr ArgumentSpec kExplainArguments[] = {
     {"POOL", "the pool whose rendered config is asked about"},
     {"WHAT", "a path, a unit, a drop-in (a.service/10-x.conf), a kernel argument, an extension, a user, or a field"}};
-constexpr OptionSpec kExplainOptions[] = {kFilesOption,      kRecursiveOption, kOutputOption,
+constexpr OptionSpec kExplainOptions[] = {kFilesOption,      kRecursiveOption, kFilesDirOption, kOutputOption,
                                           kKubeconfigOption, kContextOption,   kTimeoutOption};
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "cmd/cli/commands.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/text_input.h"
 #include "cmd/output/format.h"
+#include "codec/yaml.h"
 #include "ignition/config.h"
 
 namespace strake::cmd {
@@ -13,17 +15,51 @@ namespace {
 constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
 
 constexpr ArgumentSpec kConfigFiles[] = {
-    {"FILE", "Ignition configs: JSON, gzipped JSON or that in base64; - is standard input", true, true, kFileValue}};
+    {"FILE", "Ignition configs (JSON, gzipped JSON or that in base64) or Butane configs; - is standard input", true,
+     true, kFileValue}};
 constexpr ArgumentSpec kConfigFile[] = {
-    {"FILE", "an Ignition config: JSON, gzipped JSON or that in base64; - is standard input", true, false, kFileValue}};
-constexpr OptionSpec kValidateOptions[] = {kOutputOption, {"strict", "", "warnings count as errors"}};
-constexpr OptionSpec kShowOptions[] = {kOutputOption};
+    {"FILE", "an Ignition config (JSON, gzipped JSON or that in base64) or a Butane config; - is standard input", true,
+     false, kFileValue}};
+constexpr OptionSpec kValidateOptions[] = {kOutputOption, kFilesDirOption, {"strict", "", "warnings count as errors"}};
+constexpr OptionSpec kShowOptions[] = {kOutputOption, kFilesDirOption};
+constexpr OptionSpec kMergeOptions[] = {kFilesDirOption};
 constexpr OptionSpec kConvertOptions[] = {
-    {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
+    kFilesDirOption, {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
 
-Result<std::string> read_config(const std::string& file) {
+/// Butane gives an Ignition config too; of a MachineConfig that is the part which is one.
+Result<ignition::Checked> check_butane(const Invocation& invocation, const std::string& file, std::string_view text) {
+  ButaneReader reader(invocation.value("files-dir"));
+  STRAKE_TRY_CONTEXT(ignition::ButaneResult butane, reader.translate(text, 0), "{}", shown_path(file));
+  if (butane.settings.is_object() && !butane.settings.get_object().empty()) {
+    invocation.out().warn(
+        fmt::format("{}: only the Ignition config in it counts; kernel arguments, extensions, fips "
+                    "and kernel type of the section openshift do not",
+                    shown_path(file)));
+  }
+  ignition::Checked checked;
+  checked.version = butane.spec;
+  checked.config = std::move(butane.config);
+  checked.report = std::move(butane.report);
+  return checked;
+}
+
+/// nullopt when the text is no Butane config, as far as can be told.
+Result<bool> is_butane_text(std::string_view text) {
+  if (text.find("variant") == std::string_view::npos) return false;
+  auto documents = yaml::parse_stream(text, {.max_bytes = kMaxConfigBytes});
+  const bool is_json = text.find_first_not_of(" \t\r\n") == text.find('{');
+  if (!documents.ok()) return is_json ? Result<bool>(false) : Result<bool>(std::move(documents).error());
+  if (documents->empty() || !ignition::is_butane(documents->front().value)) return false;
+  if (documents->size() == 1) return true;
+  return error(Code::kInvalidArgument, "line {}: a second document where one config is expected", (*documents)[1].line);
+}
+
+Result<ignition::Checked> read_checked(const Invocation& invocation, const std::string& file) {
   STRAKE_TRY(const std::string bytes, read_text_input(file, kMaxConfigBytes));
-  return ignition::decode_config_bytes(bytes).context("{}", shown_path(file));
+  STRAKE_TRY_CONTEXT(const std::string text, ignition::decode_config_bytes(bytes), "{}", shown_path(file));
+  STRAKE_TRY_CONTEXT(const bool is_butane, is_butane_text(text), "{}", shown_path(file));
+  if (is_butane) return check_butane(invocation, file, text);
+  return ignition::check_text(text);
 }
 
 /// "FILE:3:9: error: storage.files[2].path: path not absolute: 'etc/x'", the form editors jump to.
@@ -47,8 +83,7 @@ json::Value finding_json(const ignition::Finding& finding) {
 
 /// The config of a file; its findings go to stderr when they are errors.
 Result<ignition::Checked> read_valid_config(const Invocation& invocation, const std::string& file) {
-  STRAKE_TRY(const std::string text, read_config(file));
-  ignition::Checked checked = ignition::check_text(text);
+  STRAKE_TRY(ignition::Checked checked, read_checked(invocation, file));
   if (!checked.report.is_fatal()) return checked;
   for (const ignition::Finding& finding : checked.report.findings) {
     invocation.out().progress(finding_line(file, finding));
@@ -61,8 +96,7 @@ Result<int> run_ignition_validate(const Invocation& invocation) {
   bool all_fine = true;
   json::Array results;
   for (const std::string& file : invocation.list("FILE")) {
-    STRAKE_TRY(const std::string text, read_config(file));
-    const ignition::Checked checked = ignition::check_text(text);
+    STRAKE_TRY(const ignition::Checked checked, read_checked(invocation, file));
     const auto& findings = checked.report.findings;
     const bool fine = !checked.report.is_fatal() && (findings.empty() || !invocation.is_set("strict"));
     all_fine = all_fine && fine;
@@ -175,7 +209,8 @@ const CommandSpec kIgnitionValidateCommand{
     "ignition validate",
     "Check Ignition configs, spec 2.0 to 2.2 and 3.0 to 3.5, as Ignition itself checks them.",
     "Each finding is one line: FILE:LINE:COLUMN: error|warning: MEMBER: what is wrong. A machine refuses to boot with "
-    "a config that has an error; a warning is something Ignition ignores, such as a misspelt member.\n\n"
+    "a config that has an error; a warning is something Ignition ignores, such as a misspelt member. A Butane config "
+    "(a YAML document with a variant) is translated and judged as butane does it.\n\n"
     "  strake ignition validate worker.ign\n"
     "  kubectl get secret worker-user-data -o jsonpath='{.data.userData}' | base64 -d |\n"
     "      strake ignition validate -",
@@ -203,7 +238,8 @@ const CommandSpec kIgnitionConvertCommand{
     "entries stay in order. From spec 2 to 3, config.append becomes config.merge, and files, units and keys that spec "
     "2 let repeat are refused, except the same key twice. A machine boots with the lowest spec its boot image knows: "
     "3.1 is right for a stub.\n\n"
-    "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign",
+    "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign\n"
+    "  strake ignition convert --to 3.4 --files-dir files/ worker.bu > worker.ign",
     kConfigFile,
     kConvertOptions,
     run_ignition_convert,
@@ -218,7 +254,7 @@ const CommandSpec kIgnitionMergeCommand{
     "repeated files and units the last counts, in reverse order.\n\n"
     "  strake ignition merge base.ign site.ign > node.ign",
     kConfigFiles,
-    {},
+    kMergeOptions,
     run_ignition_merge,
     kIgnitionMergeExits};
 

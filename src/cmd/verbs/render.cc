@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/private_folder.h"
 #include "cmd/cli/commands.h"
+#include "cmd/input/butane_input.h"
 #include "cmd/input/config_input.h"
 #include "cmd/input/config_set.h"
 #include "cmd/input/connection.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr OptionSpec kRenderOwnOptions[] = {
     kFilesOption,
     kRecursiveOption,
+    kFilesDirOption,
     {"pool", "NAME", "only this pool"},
     kOsImageOption,
     kExtensionsImageOption,
