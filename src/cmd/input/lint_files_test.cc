@@ -196,6 +196,16 @@ std::vector<Planted> planted() {
   add("unit Ignition refuses", ignition("50-a",
                                         "    systemd:\n      units:\n      - name: a.service\n"
                                         "        contents: \"[Unit\"  #! invalid\n"));
+  add("units as systemd reads them",
+      ignition("50-a",
+               "    systemd:\n      units:\n"
+               "      - name: a.service\n        contents: |  #! unit-syntax\n"
+               "          [Service]\n          ExecStart=bin/true\n"
+               "      - name: b.service\n        dropins:\n"
+               "        - name: 10-x.conf\n          contents: |  #! unit-ignored\n"
+               "            [Service]\n            Restrt=always\n"
+               "      - contents: |  #! unit-ignored\n          [Unit]\n          StopWhenUnneeded=maybe\n"
+               "          [Service]\n          ExecStart=/bin/true\n        name: c.service\n"));
   add("scripts", file("50-a",
                       "      - path: /usr/local/bin/a.sh  #! script-mode\n"
                       "        contents: {source: 'data:,%23!/bin/sh'}\n"
@@ -215,7 +225,7 @@ std::vector<Planted> planted() {
                           "      - path: /etc/a\n        contents:\n"
                           "          source: data:,password%3Dhunter2secret  #! clear-secret\n"
                           "    systemd:\n      units:\n      - name: a.service\n"
-                          "        contents: |  #! clear-secret\n          [Service]\n"
+                          "        contents: |  #! clear-secret\n          [Service]\n          ExecStart=/bin/true\n"
                           "          Environment=AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY\n"));
   add("no credentials",
       file("50-a",
@@ -260,7 +270,7 @@ std::vector<Planted> planted() {
   add("units that fight",
       ignition("50-a",
                "    systemd:\n      units:\n      - name: a.service\n        enabled: true  #! conflict\n"
-               "        contents: \"[Install]\\nWantedBy=x\\n\"\n") +
+               "        contents: \"[Install]\\nWantedBy=x\\n[Service]\\nExecStart=/bin/true\\n\"\n") +
           ignition("60-a", "    systemd:\n      units:\n      - {name: a.service, enabled: false}\n"));
   add("what the platform generates is not judged",
       "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  name: 00-worker\n"

@@ -129,6 +129,7 @@ class SetLinter {
     lint_users(linted);
     lint_kernel_arguments(linted);
     lint_mount_units(linted);
+    lint_unit_syntax(linted);
     lint_secrets(linted);
     return found;
   }

@@ -49,6 +49,7 @@ void lint_first_boot(const LintedConfig& config, const ReconcileOverrides& overr
 void lint_users(const LintedConfig& config);
 void lint_kernel_arguments(const LintedConfig& config);
 void lint_mount_units(const LintedConfig& config);
+void lint_unit_syntax(const LintedConfig& config);
 void lint_secrets(const LintedConfig& config);
 
 /// What the options of this name in the text of a unit are set to, in order: "Where", "ExecStart".

@@ -4,6 +4,8 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "base/unit_name.h"
+#include "ignition/unit_syntax/unit_syntax.h"
+#include "ignition/unit_text.h"
 #include "machineconfig/diff/spec_changes.h"
 #include "machineconfig/lint/lint_config.h"
 
@@ -32,6 +34,18 @@ void each_dropin(const json::Value& unit, const std::string& member, Visit visit
   if (dropins == nullptr || !dropins->is_array()) return;
   for (std::size_t i = 0; i < dropins->get_array().size(); ++i) {
     visit(dropins->get_array()[i], fmt::format("{}.dropins[{}]", member, i));
+  }
+}
+
+void lint_unit_text(const LintedConfig& config, std::string_view name, std::string_view text, ignition::UnitPart part,
+                    const std::string& member) {
+  if (!ignition::parse_unit_text(text).ok()) return;  // Ignition refuses it first, and the rule `invalid` says so
+  for (const ignition::UnitProblem& problem : ignition::check_unit_syntax(name, text, part)) {
+    if (problem.is_about_name) continue;  // a rule of its own
+    const bool is_refused = problem.severity == ignition::Severity::kError;
+    const std::string line = problem.line == 0 ? "" : fmt::format(" line {} of the text:", problem.line);
+    config.add(is_refused ? LintRuleId::kUnitSyntax : LintRuleId::kUnitIgnored, ignition_field(member + ".contents"),
+               fmt::format("{}.contents:{} {}", named_member(member), line, problem.message));
   }
 }
 
@@ -80,6 +94,19 @@ void lint_mount_units(const LintedConfig& config) {
     config.add(LintRuleId::kMountName, ignition_field(member + ".name"),
                fmt::format("{}.name: '{}' does not match Where={}", named_member(member), name, where.back()),
                fmt::format("name it {}", expected));
+  });
+}
+
+void lint_unit_syntax(const LintedConfig& config) {
+  config.each("systemd", "units", [&](const json::Value& unit, const std::string& member) {
+    const std::string name = json::find_string(unit, {"name"}).value_or("");
+    if (const auto text = json::find_string(unit, {"contents"}); text) {
+      lint_unit_text(config, name, *text, ignition::UnitPart::kWhole, member);
+    }
+    each_dropin(unit, member, [&](const json::Value& dropin, const std::string& inside) {
+      const auto text = json::find_string(dropin, {"contents"});
+      if (text) lint_unit_text(config, name, *text, ignition::UnitPart::kDropin, inside);
+    });
   });
 }
 

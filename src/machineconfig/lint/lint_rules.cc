@@ -52,6 +52,11 @@ constexpr std::array kLintRules = {
              "a mount unit whose name does not match its Where=",
              "systemd refuses a .mount or .automount unit unless its name is the escaped path of Where=.",
              "name the unit as systemd-escape --path --suffix=mount WHERE prints it"},
+    LintRule{
+        LintRuleId::kUnitSyntax, "unit-syntax", Severity::kError, "a unit that systemd refuses to load",
+        "The file is written and the unit never starts; what waits for it fails with it. Read as systemd 252 reads "
+        "it.",
+        "correct what is named; systemd-analyze verify says the same"},
     LintRule{LintRuleId::kSuspicious, "suspicious", Severity::kWarning,
              "something in it does nothing: a member nobody reads, a unit without contents, an unknown extension",
              "It is taken, and whoever wrote it expects something that will not happen.",
@@ -132,6 +137,12 @@ constexpr std::array kLintRules = {
         "MachineConfigs are readable for many in a cluster, are served to every machine that boots, and stay in the "
         "history of the repository.",
         "take it out and put it out of use; let the machine fetch it, or give it by a secret that is mounted"},
+    LintRule{
+        LintRuleId::kUnitIgnored, "unit-ignored", Severity::kWarning,
+        "a line of a unit or drop-in that systemd ignores",
+        "A misspelt section, key or value is only logged when the unit is loaded, and the unit runs without it. Read "
+        "as systemd 252 reads it.",
+        "correct or remove the line; names that begin with X- are for others and stay"},
     LintRule{LintRuleId::kUnknownRule, "unknown-rule", Severity::kWarning, "a comment strake:ignore that names no rule",
              "The comment silences nothing, and nobody would notice.", "take a name from strake config lint --rules"},
 };

@@ -20,6 +20,7 @@ enum class LintRuleId {
   kKernelArgument,
   kPlainPassword,
   kMountName,
+  kUnitSyntax,
   kSuspicious,
   kNoPool,
   kRoleTypo,
@@ -38,6 +39,7 @@ enum class LintRuleId {
   kVolatilePath,
   kScriptMode,
   kClearSecret,
+  kUnitIgnored,
   kUnknownRule,
 };
 

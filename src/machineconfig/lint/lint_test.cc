@@ -86,6 +86,23 @@ TEST(Lint, WhatAMergeLeavesBehind) {
                                       "warning repeated-item 90-kargs in worker"}));
 }
 
+TEST(Lint, UnitsAreReadAsSystemdReadsThem) {
+  const auto findings = lint_configs(set_of({machine_config(
+      "50-units", "worker",
+      ignition_spec(R"("systemd":{"units":[{"name":"a.service","contents":"[Service]\nExecStart=bin/x\n"},)"
+                    R"({"name":"b.service","contents":"[Unit]\nAftr=x\n[Service]\nExecStart=/bin/x\n"},)"
+                    R"({"name":"c.service","dropins":[{"name":"10-a.conf","contents":"[Sevice]\nRestart=always\n"}]},)"
+                    R"({"name":"d.service","contents":"[Service]\nExecStart=/bin/x\n"}]})"))}));
+  EXPECT_EQ(summary(findings),
+            (Lines{"error unit-syntax 50-units", "warning unit-ignored 50-units", "warning unit-ignored 50-units"}));
+  std::vector<std::string> fields;
+  fields.reserve(findings.size());
+  for (const LintFinding& finding : findings) fields.push_back(json::path_text(finding.field));
+  EXPECT_EQ(fields, (Lines{"spec.config.systemd.units[0].contents", "spec.config.systemd.units[1].contents",
+                           "spec.config.systemd.units[2].dropins[0].contents"}));
+  EXPECT_NE(findings.front().message.find("line 2 of the text: ExecStart=:"), std::string::npos);
+}
+
 TEST(Lint, APoolNearTheSizeLimit) {
   const auto findings = lint_configs(
       set_of({machine_config("50-big", "worker", file_spec("/etc/big", std::string(kLargeRenderedBytes, 'x')))}));
