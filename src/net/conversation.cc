@@ -135,7 +135,7 @@ void Conversation::on_output() {
     close_now();
   } else if (output.response) {
     keep_alive_ = keep_alive_ && !output.last;
-    send_response(*std::move(output.response));
+    send_response(*std::move(output.response), std::move(output.shared_body));
   } else {
     if (output.stream_head) send_stream_head(*output.stream_head);
     if (state_ == State::kStreaming) send_stream_bytes(output.bytes, output.end || draining_);
@@ -160,22 +160,29 @@ void Conversation::on_written() {
   }
 }
 
-void Conversation::send_response(Response response) {
+void Conversation::send_response(Response response, std::shared_ptr<const std::string> shared_body) {
   state_ = State::kWriting;
   keep_alive_ = keep_alive_ && !draining_;
   const auto format_head = [&](const Response& answer) {
     ResponseFraming framing{keep_alive_, false, std::nullopt};
-    if (status_has_body(answer.status)) framing.content_length = answer.body.size();
+    if (status_has_body(answer.status)) framing.content_length = (shared_body ? *shared_body : answer.body).size();
     return format_response_head(answer.status, answer.headers, framing, options_.now());
   };
   auto head = format_head(response);
   if (!head) {  // a header field no client may see: the handler is wrong
+    shared_body.reset();
     response = options_.error_response(500, "the answer could not be sent: " + head.error().to_string());
     head = format_head(response);
   }
   if (!head) return close_now();
-  if (head_only_ || !status_has_body(response.status)) response.body.clear();
-  if (response.body.size() <= kSmallBodyBytes) {
+  if (head_only_ || !status_has_body(response.status)) {
+    response.body.clear();
+    shared_body.reset();
+  }
+  if (shared_body) {
+    transport_.send(*std::move(head));
+    transport_.send_shared(std::move(shared_body));
+  } else if (response.body.size() <= kSmallBodyBytes) {
     transport_.send(*std::move(head) + response.body);
   } else {
     transport_.send(*std::move(head));

@@ -42,6 +42,8 @@ class ConversationTransport {
  public:
   /// Queued in order; on_written() follows when the queue is empty.
   virtual void send(std::string bytes) = 0;
+  /// The same for bytes that others send too.
+  virtual void send_shared(std::shared_ptr<const std::string> bytes) { send(*bytes); }
   virtual bool sending() const = 0;
   virtual void set_deadline(std::chrono::milliseconds time) = 0;
   virtual void clear_deadline() = 0;
@@ -85,7 +87,7 @@ class Conversation {
   void dispatch();
   ServerRequest server_request(ParsedRequest parsed);
   std::optional<ParseFailure> check_body(const ParsedRequest& head, std::optional<std::uint64_t> announced);
-  void send_response(Response response);
+  void send_response(Response response, std::shared_ptr<const std::string> shared_body = nullptr);
   void send_stream_head(const ResponseHead& head);
   void send_stream_bytes(const std::string& bytes, bool end);
   void refuse(int status, std::string_view message);

@@ -18,8 +18,8 @@ void Exchange::wake_locked() {
   wake_();
 }
 
-void Exchange::respond(Response response) {
-  const bool first = respond_unless_answered(std::move(response));
+void Exchange::respond(Response response, std::shared_ptr<const std::string> shared_body) {
+  const bool first = respond_unless_answered(std::move(response), std::move(shared_body));
   STRAKE_INVARIANT(first);
 }
 
@@ -39,12 +39,13 @@ void Exchange::end_connection() {
   pending_.last = true;
 }
 
-bool Exchange::respond_unless_answered(Response response) {
+bool Exchange::respond_unless_answered(Response response, std::shared_ptr<const std::string> shared_body) {
   const std::scoped_lock lock(mutex_);
   if (answered_) return false;
   answered_ = true;
   ended_ = true;
   pending_.response = std::move(response);
+  pending_.shared_body = std::move(shared_body);
   wake_locked();
   return true;
 }

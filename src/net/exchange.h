@@ -32,9 +32,10 @@ class Exchange : public StreamSink {
   void count_queue_in(const std::shared_ptr<ByteBudget>& share);
   /// The connection ends after the answer.
   void end_connection();
-  void respond(Response response);
+  /// A shared body stands for the response's own.
+  void respond(Response response, std::shared_ptr<const std::string> shared_body = nullptr);
   /// Only the first answer counts; true when this was it.
-  bool respond_unless_answered(Response response);
+  bool respond_unless_answered(Response response, std::shared_ptr<const std::string> shared_body = nullptr);
   bool answered() const;
   void begin_stream(ResponseHead head, const StreamOptions& options);
   bool write(std::string bytes) override;
@@ -45,6 +46,7 @@ class Exchange : public StreamSink {
   // The connection's side.
   struct Output {
     std::optional<Response> response;
+    std::shared_ptr<const std::string> shared_body;  ///< of the response, instead of its own
     std::optional<ResponseHead> stream_head;
     std::string bytes;
     bool end = false;      ///< of the stream, after `bytes`

@@ -44,6 +44,13 @@ void Responder::send(Response response) const {
   impl_->exchange->respond(std::move(response));
 }
 
+void Responder::send(ResponseHead head, std::shared_ptr<const std::string> body) const {
+  Response response;
+  response.status = head.status;
+  response.headers = std::move(head.headers);
+  impl_->exchange->respond(std::move(response), std::move(body));
+}
+
 std::shared_ptr<StreamSink> Responder::stream(ResponseHead head, StreamOptions options) const {
   impl_->exchange->begin_stream(std::move(head), options);
   return impl_->exchange;
@@ -62,9 +69,8 @@ struct HttpsServer::Impl {
   std::atomic<std::uint64_t> requests = 0;
 
   std::mutex tls_mutex;
-  std::string certificate_pem;
-  std::string key_pem;
-  std::string client_ca_pem;
+  ServerIdentity identity;
+  TlsPolicy tls_policy;
 
   std::function<bool(const ServerRequest&)> is_urgent;
   std::shared_ptr<ByteBudget> bodies;
@@ -97,6 +103,8 @@ struct HttpsServer::Impl {
     return privileged && pool->is_busy() && !spare_pool->is_busy() ? *spare_pool : *pool;
   }
 
+  Status change_identity(ServerIdentity changed);
+
   void stop(std::chrono::milliseconds grace) {
     if (io) io->stop(grace);
     if (pool) pool->stop();
@@ -121,15 +129,15 @@ HttpsServer::~HttpsServer() {
 Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
   STRAKE_TRY(auto tls, options.plain_on_loopback
                            ? make_plain()
-                           : make_server_tls(options.certificate_pem, options.key_pem, options.client_ca_pem));
+                           : make_server_tls({options.certificate_pem, options.key_pem, options.client_ca_pem},
+                                             options.tls));
   auto impl = std::make_unique<Impl>();
   impl->handler = std::move(handler);
   impl->gzip_above_bytes = options.gzip_above_bytes;
   impl->error_response =
       std::make_shared<const ErrorResponse>(options.error_response ? options.error_response : plain_error_response);
-  impl->certificate_pem = options.certificate_pem;
-  impl->key_pem = options.key_pem;
-  impl->client_ca_pem = options.client_ca_pem;
+  impl->identity = {options.certificate_pem, options.key_pem, options.client_ca_pem};
+  impl->tls_policy = options.tls;
   impl->pool = std::make_unique<HandlerPool>(options.handler_threads);
   impl->is_urgent = std::move(options.is_urgent);
   if (impl->is_urgent) impl->urgent_pool = std::make_unique<HandlerPool>(1);
@@ -171,21 +179,21 @@ ServerStats HttpsServer::stats() const {
   return stats;
 }
 
+Status HttpsServer::Impl::change_identity(ServerIdentity changed) {
+  STRAKE_TRY(auto tls, make_server_tls(changed, tls_policy));
+  identity = std::move(changed);
+  io->set_tls(std::move(tls));
+  return {};
+}
+
 Status HttpsServer::set_certificate(const std::string& certificate_pem, const std::string& key_pem) {
   const std::scoped_lock lock(impl_->tls_mutex);
-  STRAKE_TRY(auto tls, make_server_tls(certificate_pem, key_pem, impl_->client_ca_pem));
-  impl_->certificate_pem = certificate_pem;
-  impl_->key_pem = key_pem;
-  impl_->io->set_tls(std::move(tls));
-  return {};
+  return impl_->change_identity({certificate_pem, key_pem, impl_->identity.client_ca_pem});
 }
 
 Status HttpsServer::set_client_ca(const std::string& client_ca_pem) {
   const std::scoped_lock lock(impl_->tls_mutex);
-  STRAKE_TRY(auto tls, make_server_tls(impl_->certificate_pem, impl_->key_pem, client_ca_pem));
-  impl_->client_ca_pem = client_ca_pem;
-  impl_->io->set_tls(std::move(tls));
-  return {};
+  return impl_->change_identity({impl_->identity.certificate_pem, impl_->identity.key_pem, client_ca_pem});
 }
 
 void HttpsServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }

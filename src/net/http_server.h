@@ -88,6 +88,9 @@ struct StreamOptions {
 class Responder {
  public:
   void send(Response response) const;
+  /// The same with a body that many answers share: it is not copied, so it costs no memory however many clients read it,
+  /// however slowly. Never compressed.
+  void send(ResponseHead head, std::shared_ptr<const std::string> body) const;
   std::shared_ptr<StreamSink> stream(ResponseHead head, StreamOptions options = {}) const;
 
   /// What waits for this client counts there too, beside all that waits in the server. Before the answer.
@@ -111,6 +114,16 @@ struct Refusal {
   std::string message;
 };
 
+enum class TlsVersion { k1_2, k1_3 };
+
+/// What a server accepts of its clients.
+struct TlsPolicy {
+  TlsVersion minimum = TlsVersion::k1_2;
+  /// By their IANA or OpenSSL names, best first; empty: the library's choice. Those of TLS 1.3 are always in use, named
+  /// or not.
+  std::vector<std::string> cipher_suites;
+};
+
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: any free one, see port()
@@ -118,6 +131,7 @@ struct ServerOptions {
   std::string certificate_pem;  ///< with its chain
   std::string key_pem;
   std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
+  TlsPolicy tls;
   /// Without TLS, for what only this machine may read, such as metrics: the address must be a loopback one.
   bool plain_on_loopback = false;
 

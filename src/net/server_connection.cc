@@ -100,7 +100,8 @@ class TlsConnection final : public std::enable_shared_from_this<TlsConnection>,
   void drain() override;
   void cut() override;
 
-  void send(std::string bytes) override;
+  void send(std::string bytes) override { queue({std::move(bytes), nullptr}); }
+  void send_shared(std::shared_ptr<const std::string> bytes) override { queue({{}, std::move(bytes)}); }
   bool sending() const override { return !outbox_.empty(); }
   void set_deadline(std::chrono::milliseconds time) override { set(read_deadline_, time); }
   void clear_deadline() override { read_deadline_ = kNever; }
@@ -120,6 +121,14 @@ class TlsConnection final : public std::enable_shared_from_this<TlsConnection>,
  private:
   enum class State { kHandshaking, kOpen, kClosing, kClosed };
 
+  struct Outgoing {
+    std::string own;
+    std::shared_ptr<const std::string> shared;  ///< instead of it
+
+    const std::string& bytes() const { return shared ? *shared : own; }
+  };
+
+  void queue(Outgoing outgoing);
   static std::int64_t now_ticks() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
   void end_handshake() {
     if (handshaking_since_.exchange(0) != 0) --host_.handshakes;
@@ -150,7 +159,7 @@ class TlsConnection final : public std::enable_shared_from_this<TlsConnection>,
   std::atomic<bool> doomed_ = false;
   bool reading_ = false;
   std::array<char, kReadBytes> read_buffer_;
-  std::deque<std::string> outbox_;  ///< not empty: a write is under way
+  std::deque<Outgoing> outbox_;  ///< not empty: a write is under way
   std::size_t written_ = 0;         ///< of the front of the outbox
   std::string linger_buffer_;
   std::size_t lingered_ = 0;
@@ -234,16 +243,16 @@ void TlsConnection::on_read(const IoError& problem, std::size_t size) {
   read_if_wanted();
 }
 
-void TlsConnection::send(std::string bytes) {
-  if (bytes.empty() || state_ != State::kOpen) return;
+void TlsConnection::queue(Outgoing outgoing) {
+  if (outgoing.bytes().empty() || state_ != State::kOpen) return;
   const bool idle = outbox_.empty();
-  outbox_.push_back(std::move(bytes));
+  outbox_.push_back(std::move(outgoing));
   if (idle) write_next();
 }
 
 void TlsConnection::write_next() {
   set(write_deadline_, host_.write_timeout);
-  const std::string& front = outbox_.front();
+  const std::string& front = outbox_.front().bytes();
   const std::size_t piece = std::min(front.size() - written_, kWritePieceBytes);
   auto on_sent = [self = shared_from_this()](const IoError& problem, std::size_t size) {
     self->on_write(problem, size);
@@ -260,7 +269,7 @@ void TlsConnection::on_write(const IoError& problem, std::size_t size) {
   if (state_ != State::kOpen) return;
   if (problem) return close_now();
   written_ += size;
-  if (written_ == outbox_.front().size()) {
+  if (written_ == outbox_.front().bytes().size()) {
     outbox_.pop_front();
     written_ = 0;
   }

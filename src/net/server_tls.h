@@ -21,8 +21,13 @@ struct ServerTls {
   bool plain = false;                     ///< the bytes go as they are
 };
 
-Result<std::shared_ptr<const ServerTls>> make_server_tls(const std::string& certificate_pem, const std::string& key_pem,
-                                                         const std::string& client_ca_pem);
+struct ServerIdentity {
+  std::string certificate_pem;  ///< with its chain
+  std::string key_pem;
+  std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
+};
+
+Result<std::shared_ptr<const ServerTls>> make_server_tls(const ServerIdentity& identity, const TlsPolicy& policy);
 
 Result<std::shared_ptr<const ServerTls>> make_plain();
 
