@@ -18,6 +18,7 @@ inline constexpr FieldTable kControllerConfigFields{
     "spec.images",
     "spec.rootCAData",
     "spec.kubeAPIServerServingCAData",
+    "spec.cloudProviderCAData",
     "spec.additionalTrustBundle",
     "spec.infra",
     "status.observedGeneration",
@@ -57,6 +58,7 @@ class ControllerConfigView {
   std::string api_server_ca_base64() const {
     return text_at(object_, kControllerConfigFields["spec.kubeAPIServerServingCAData"]);
   }
+  std::string cloud_ca_base64() const { return text_at(object_, kControllerConfigFields["spec.cloudProviderCAData"]); }
   std::string trust_bundle_base64() const {
     return text_at(object_, kControllerConfigFields["spec.additionalTrustBundle"]);
   }

@@ -14,6 +14,10 @@ void MachineConfigEdit::set_config(json::Value ignition) {
   set_field(object_, kMachineConfigFields["spec.config"], std::move(ignition));
 }
 
+void MachineConfigEdit::set_os_image_url(std::string_view image) {
+  set_field(object_, kMachineConfigFields["spec.osImageURL"], json::Value(image));
+}
+
 void MachineConfigEdit::set_kernel_arguments(std::span<const std::string> arguments) {
   json::Array list;
   for (const std::string& argument : arguments) list.emplace_back(argument);

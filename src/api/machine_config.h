@@ -60,6 +60,7 @@ class MachineConfigEdit : public MachineConfigView {
   explicit MachineConfigEdit(json::Value& object) : MachineConfigView(object), object_(object) {}
 
   void set_config(json::Value ignition);
+  void set_os_image_url(std::string_view image);
   void set_kernel_arguments(std::span<const std::string> arguments);
   /// Every field as `spec` has it, and null where it has none: as a merge patch it leaves nothing of another spec.
   void set_whole_spec(const json::Value& spec);

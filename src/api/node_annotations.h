@@ -52,6 +52,8 @@ inline constexpr std::string_view kGeneratedByVersion = "machineconfiguration.op
 inline constexpr std::string_view kReleaseImageVersion = "machineconfiguration.openshift.io/release-image-version";
 inline constexpr std::string_view kOsImageUrlOverridden = "machineconfiguration.openshift.io/os-image-url-overridden";
 inline constexpr std::string_view kServiceCaRotate = "machineconfiguration.openshift.io/service-ca-rotate";
+/// On a rendered config: the image that was built for it before the cluster was.
+inline constexpr std::string_view kPreBuiltImage = "machineconfiguration.openshift.io/pre-built-image";
 inline constexpr std::string_view kReleasePayloadImage = "machineconfiguration.openshift.io/release-payload-image";
 /// Strake's own, on the ControllerConfig: the release the cluster began with, and who signed the present one.
 inline constexpr std::string_view kInstalledVersion = "strake.dev/installed-version";

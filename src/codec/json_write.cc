@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/json.h"
+#include "codec/json_indent.h"
 #include "codec/utf8.h"
 
 namespace strake::json {
@@ -151,6 +152,8 @@ void append_double(std::string& out, double number) {
 template <MemberOrder kOrder, Layout kLayout>
 class JsonWriter {
  public:
+  explicit JsonWriter(std::size_t spaces = 0) : spaces_(spaces) {}
+
   std::string take(const Value& value) {
     out_.reserve(512);
     write(value);
@@ -226,12 +229,13 @@ class JsonWriter {
 
   void break_line() {
     out_ += '\n';
-    out_.append(2 * depth_, ' ');
+    out_.append(spaces_ * depth_, ' ');
   }
 
   std::string out_;
   std::vector<const Member*> members_;
   std::size_t depth_ = 0;
+  const std::size_t spaces_;
 };
 
 }  // namespace
@@ -242,8 +246,10 @@ std::string write_canonical(const Value& value) {
   return JsonWriter<MemberOrder::kSorted, Layout::kCompact>().take(value);
 }
 
-std::string write_pretty(const Value& value) {
-  return JsonWriter<MemberOrder::kStored, Layout::kIndented>().take(value);
+std::string write_pretty(const Value& value) { return write_indented(value, 2); }
+
+std::string write_indented(const Value& value, std::size_t spaces) {
+  return JsonWriter<MemberOrder::kStored, Layout::kIndented>(spaces).take(value);
 }
 
 }  // namespace strake::json

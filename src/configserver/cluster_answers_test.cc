@@ -1,0 +1,226 @@
+// The answers of a cluster, in simulation: they follow the objects, and stay when the API goes.
+#include "configserver/cluster_answers.h"
+
+#include <gtest/gtest.h>
+
+#include "api/kinds.h"
+#include "base/simulation.h"
+#include "configserver/testing/objects.h"
+#include "kube/testing/fake_api.h"
+#include "kube/testing/run_for.h"
+
+namespace strake::configserver::cluster_answers_test {
+
+using namespace std::chrono_literals;
+using objects::file_in;
+using objects::from_text;
+
+std::string file_config(std::string_view contents) {
+  return fmt::format(
+      R"({{"ignition":{{"version":"3.2.0"}},"storage":{{"files":[{{"path":"/etc/a","contents":{{"source":"data:,{}"}}}}]}}}})",
+      contents);
+}
+
+struct World {
+  explicit World(std::uint64_t seed = 1)
+      : simulation(seed), server(simulation), direct(server), client(server), answers(simulation, client, shelf, options()) {
+    put(api::kControllerConfig, objects::controller_config("API CA"));
+    put(kube::core::kSecret, objects::bootstrap_token("TOKEN", "API CA"));
+  }
+
+  ClusterAnswersOptions options() {
+    ClusterAnswersOptions options;
+    options.api_server_url = "https://api.example:6443";
+    options.on_pool = [this](const PoolServing& serving) { told.push_back(serving); };
+    options.on_identity = [this](const std::string& certificate, const std::string& key) {
+      identities.push_back(certificate + "/" + key);
+    };
+    return options;
+  }
+
+  // Called between runs: the server acts at once.
+  void put(const kube::Resource& resource, kube::Object object) {
+    if (const auto known = direct.get(resource, object.key(), {}); known.ok()) {
+      json::ensure(object.json(), {"metadata", "resourceVersion"}) = known->resource_version();
+      json::ensure(object.json(), {"metadata", "uid"}) = known->uid();
+      ASSERT_TRUE(direct.update(resource, object, {}, {}).ok());
+      return;
+    }
+    ASSERT_TRUE(direct.create(resource, object, {}, {}).ok());
+  }
+  void remove(const kube::Resource& resource, const std::string& name) {
+    ASSERT_TRUE(direct.remove(resource, {"", name}, {}, {}).ok());
+  }
+  void run_for(runtime::Duration duration) { kube::testing::run_for(simulation, duration); }
+
+  /// What a machine of the pool would find in /etc/a, or why it gets nothing.
+  std::string served(const std::string& pool = "worker", ignition::SpecVersion version = {3, 2}) {
+    const auto book = shelf.current();
+    if (!book) return "no book";
+    const Answer& answer = book->find(pool, version);
+    if (!answer.body) return std::string(to_string(answer.outcome));
+    return file_in(from_text(*answer.body), "/etc/a");
+  }
+
+  std::vector<PoolServing> told;
+  std::vector<std::string> identities;
+  sim::Simulation simulation;
+  kube::testing::FakeServer server;
+  kube::testing::FakeClient direct;
+  kube::testing::FakeClient client;
+  AnswerShelf shelf;
+  ClusterAnswers answers;
+};
+
+TEST(ClusterAnswers, FollowThePoolThroughARollout) {
+  World world;
+  world.answers.start();
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "no book");
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "", "", 0));
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "not-rendered");
+  EXPECT_EQ(world.served("infra"), "no-pool");
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 0));
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "one");
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-2", "rendered-worker-1", 1));
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "not-rendered") << "the new config is not there yet";
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-2", file_config("two")));
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "two");
+  world.remove(api::kMachineConfigPool, "worker");
+  world.run_for(1s);
+  EXPECT_EQ(world.served(), "no-pool");
+  ASSERT_FALSE(world.told.empty());
+  EXPECT_TRUE(world.told.back().gone);
+  world.answers.stop();
+}
+
+TEST(ClusterAnswers, EverythingTheyAreMadeOfCounts) {
+  World world;
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
+  world.answers.start();
+  world.run_for(1s);
+  const auto config = [&] { return from_text(*world.shelf.current()->find("worker", {3, 5}).body); };
+  EXPECT_EQ(file_in(config(), machine_path::kApiServerCa), "API CA");
+  EXPECT_NE(file_in(config(), machine_path::kKubeconfig).find("TOKEN"), std::string::npos);
+  EXPECT_NE(file_in(config(), machine_path::kKubeconfig).find("https://api.example:6443"), std::string::npos);
+  world.put(api::kControllerConfig, objects::controller_config("NEXT CA"));
+  world.put(kube::core::kSecret, objects::bootstrap_token("LATER", "API CA"));
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("edited")));
+  world.run_for(1s);
+  EXPECT_EQ(file_in(config(), machine_path::kApiServerCa), "NEXT CA");
+  EXPECT_NE(file_in(config(), machine_path::kKubeconfig).find("LATER"), std::string::npos);
+  EXPECT_EQ(world.served(), "edited");
+
+  // What does not go into answers leaves them as they are, to the pointer.
+  const auto before = world.shelf.current()->pools.at("worker");
+  kube::Object busy = objects::controller_config("NEXT CA");
+  json::ensure(busy.json(), {"status", "observedGeneration"}) = 7;
+  world.put(api::kControllerConfig, busy);
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 5));
+  world.run_for(1s);
+  EXPECT_EQ(world.shelf.current()->pools.at("worker"), before);
+  world.answers.stop();
+}
+
+TEST(ClusterAnswers, WithoutATokenNobodyIsServedAndTheReasonSaysWhat) {
+  World world;
+  ASSERT_TRUE(world.direct
+                  .remove(kube::core::kSecret, {std::string(api::kMachineConfigNamespace), "node-bootstrapper-token"}, {},
+                          {})
+                  .ok());
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
+  world.answers.start();
+  world.run_for(2s);
+  EXPECT_EQ(world.served(), "not-readable");
+  ASSERT_EQ(world.told.size(), 1U);
+  EXPECT_NE(world.told[0].problems.at("").find("node-bootstrapper-token"), std::string::npos);
+  world.put(kube::core::kSecret, objects::bootstrap_token("TOKEN", "API CA"));
+  world.run_for(2s);
+  EXPECT_EQ(world.served(), "one");
+  world.answers.stop();
+}
+
+TEST(ClusterAnswers, AVersionThatCannotBeWrittenIsToldAndTheOthersAreServed) {
+  World world;
+  world.put(api::kMachineConfig,
+            objects::rendered(
+                "rendered-worker-1",
+                R"({"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"root","device":"/dev/sda4"}],"files":[{"path":"/etc/a","contents":{"source":"data:,one"}}]}})"));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
+  world.answers.start();
+  world.run_for(2s);
+  EXPECT_EQ(world.served("worker", {2, 2}), "not-convertible");
+  EXPECT_EQ(world.served("worker", {3, 2}), "one");
+  ASSERT_EQ(world.told.size(), 1U);
+  EXPECT_TRUE(world.told[0].problems.contains("2.2.0"));
+  EXPECT_FALSE(world.told[0].problems.contains("3.2.0"));
+  const auto events = world.direct.list(kube::core::kEvent, "", {}, {});
+  ASSERT_TRUE(events.ok());
+  ASSERT_FALSE(events->items.empty());
+  EXPECT_EQ(events->items[0].text({"reason"}), "ConfigNotServed");
+  world.answers.stop();
+}
+
+TEST(ClusterAnswers, WhileTheApiIsAwayTheLastAnswerStays) {
+  World world;
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
+  world.answers.start();
+  world.run_for(1s);
+  EXPECT_EQ(world.answers.stale_for(), std::nullopt);
+  world.client.set_link(kube::testing::Link::kRefused);
+  world.server.end_streams();
+  world.run_for(60s);
+  EXPECT_EQ(world.served(), "one");
+  ASSERT_TRUE(world.answers.stale_for().has_value());
+  EXPECT_GE(*world.answers.stale_for(), 50s);
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("two")));
+  world.client.set_link(kube::testing::Link::kUp);
+  world.run_for(60s);
+  EXPECT_EQ(world.served(), "two");
+  world.server.send_bookmarks();  // only now is it known that nothing else changed
+  world.run_for(1s);
+  EXPECT_EQ(world.answers.stale_for(), std::nullopt);
+  world.answers.stop();
+}
+
+TEST(ClusterAnswers, LostAndRepeatedEventsEndInTheSameAnswer) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    world.client.set_faults({.fail_call = 0.2, .drop_event = 0, .duplicate_event = 0.2, .end_stream = 0.3});
+    world.answers.start();
+    for (int i = 0; i < 10; ++i) {
+      const std::string name = fmt::format("rendered-worker-{}", i % 3);
+      world.put(api::kMachineConfig, objects::rendered(name, file_config(std::to_string(i))));
+      world.put(api::kMachineConfigPool, objects::pool("worker", name, name, i % 2));
+      world.run_for(300ms);
+      if (i == 5) world.server.expire_history();
+    }
+    world.client.set_faults({});
+    world.run_for(120s);
+    EXPECT_EQ(world.served(), "9") << "seed " << seed;
+    world.answers.stop();
+  }
+}
+
+TEST(ClusterAnswers, TheServingCertificateIsHandedOn) {
+  World world;
+  world.answers.start();
+  world.run_for(1s);
+  EXPECT_TRUE(world.identities.empty());
+  world.put(kube::core::kSecret, objects::serving_secret("CERT", "KEY"));
+  world.run_for(1s);
+  world.put(kube::core::kSecret, objects::serving_secret("CERT2", "KEY2"));
+  world.run_for(1s);
+  EXPECT_EQ(world.identities, (std::vector<std::string>{"CERT/KEY", "CERT2/KEY2"}));
+  world.answers.stop();
+}
+
+}  // namespace strake::configserver::cluster_answers_test
