@@ -60,6 +60,11 @@ inline constexpr std::string_view kInstalledVersion = "strake.dev/installed-vers
 inline constexpr std::string_view kReleaseSignature = "strake.dev/release-signature";
 }  // namespace config_annotation
 
+/// On Secrets with a stub. Strake's own: the Secret a converted copy was made from.
+namespace stub_annotation {
+inline constexpr std::string_view kConvertedFrom = "strake.dev/stub-converted-from";
+}  // namespace stub_annotation
+
 namespace label {
 /// On a MachineConfig: the role it is for.
 inline constexpr std::string_view kRole = "machineconfiguration.openshift.io/role";
@@ -70,6 +75,9 @@ inline constexpr std::string_view kRequiredForUpgrade =
 inline constexpr std::string_view kPoolPrefix = "pools.operator.machineconfiguration.openshift.io/";
 /// On machine sets: the OS stream of their boot image.
 inline constexpr std::string_view kOsStream = "machineconfiguration.openshift.io/osstream";
+/// On Secrets with a stub that the platform writes by itself.
+inline constexpr std::string_view kManagedStub =
+    "machineconfiguration.openshift.io/managed-ca-bundle-derived-from-configmap";
 /// On nodes.
 inline constexpr std::string_view kNodeRolePrefix = "node-role.kubernetes.io/";
 inline constexpr std::string_view kOs = "kubernetes.io/os";

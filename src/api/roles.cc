@@ -35,8 +35,8 @@ std::string_view to_string(Role role) { return kRoleWords[static_cast<std::size_
 Result<Role> parse_role(std::string_view text) {
   const auto* const found = std::ranges::find(kRoleWords, text);
   if (found == std::end(kRoleWords)) {
-    return error(Code::kInvalidArgument, "'{}' is no role; there are administrator, viewer, config-viewer and agent",
-                 clip_utf8(visible_text(text), kMaxCommonName));
+    return error(Code::kInvalidArgument, "'{}' is no role; there are {}", clip_utf8(visible_text(text), kMaxCommonName),
+                 fmt::join(kRoleWords, ", "));
   }
   return static_cast<Role>(found - std::begin(kRoleWords));
 }
@@ -47,6 +47,7 @@ std::vector<std::string> groups_of(Role role) {
     case Role::kViewer: return {std::string(kViewerGroup)};
     case Role::kConfigViewer: return {std::string(kViewerGroup), std::string(kConfigViewerGroup)};
     case Role::kAgent: return {std::string(kAgentGroup)};
+    case Role::kConfigServer: return {std::string(kConfigServerGroup)};
   }
   return {};
 }
@@ -55,6 +56,7 @@ std::string_view role_of_groups(const std::vector<std::string>& groups) {
   const auto has = [&](std::string_view group) { return std::ranges::find(groups, group) != groups.end(); };
   if (has(kAdministratorGroup) || has("system:masters")) return to_string(Role::kAdministrator);
   if (has(kAgentGroup)) return to_string(Role::kAgent);
+  if (has(kConfigServerGroup)) return to_string(Role::kConfigServer);
   if (has(kConfigViewerGroup)) return to_string(Role::kConfigViewer);
   if (has(kViewerGroup)) return to_string(Role::kViewer);
   return "other";

@@ -15,12 +15,21 @@ enum class Role {
   kViewer,
   kConfigViewer,  ///< a viewer who may also read what may hold secrets in configurations
   kAgent,
+  kConfigServer,
 };
-inline constexpr std::string_view kRoleWords[] = {"administrator", "viewer", "config-viewer", "agent"};
+inline constexpr std::string_view kRoleWords[] = {"administrator", "viewer", "config-viewer", "agent", "config-server"};
 std::string_view to_string(Role role);
 Result<Role> parse_role(std::string_view text);
 
 inline constexpr std::string_view kAdministratorGroup = "strake:admins";
+inline constexpr std::string_view kConfigServerGroup = "strake:config-servers";
+
+/// What a config server reads of the platform's namespace, and nothing else there.
+namespace serving_object {
+inline constexpr std::string_view kIdentity = "machine-config-server-tls";      ///< Secret: its certificate and key
+inline constexpr std::string_view kBootstrapToken = "node-bootstrapper-token";  ///< Secret: the kubelets' first token
+inline constexpr std::string_view kApiServerCa = "kubeconfig-data";             ///< ConfigMap: whom kubelets trust
+}  // namespace serving_object
 
 /// The groups of a role.
 std::vector<std::string> groups_of(Role role);

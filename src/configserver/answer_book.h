@@ -28,9 +28,9 @@ enum class Outcome {
   kNotConvertible,      ///< 500: the config says what the version asked for cannot
   kNotReadable,         ///< 500: an object is not what it should be
 };
-inline constexpr std::array kOutcomes{Outcome::kServed,     Outcome::kUnsupportedVersion, Outcome::kNoBootstrapConfig,
-                                      Outcome::kNotReady,   Outcome::kNoPool,             Outcome::kNotRendered,
-                                      Outcome::kNotConvertible, Outcome::kNotReadable};
+inline constexpr std::array kOutcomes{
+    Outcome::kServed, Outcome::kUnsupportedVersion, Outcome::kNoBootstrapConfig, Outcome::kNotReady,
+    Outcome::kNoPool, Outcome::kNotRendered,        Outcome::kNotConvertible,    Outcome::kNotReadable};
 std::string_view to_string(Outcome outcome);
 int status_of(Outcome outcome);
 
@@ -42,9 +42,9 @@ struct Answer {
 
 /// Of one pool.
 struct PoolAnswers {
-  std::string config;         ///< name of the rendered config; "" when there is none
-  std::string layered_image;  ///< "" when machines boot the config's own
-  std::string inputs;         ///< what it was made of: equal inputs give equal bytes
+  std::string config;                                  ///< name of the rendered config; "" when there is none
+  std::string layered_image;                           ///< "" when machines boot the config's own
+  std::string inputs;                                  ///< what it was made of: equal inputs give equal bytes
   std::map<ignition::SpecVersion, Answer> by_version;  ///< every version of kKnownVersions from kOldestServed on
 };
 

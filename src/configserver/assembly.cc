@@ -41,8 +41,8 @@ void append_file(json::Value& config, std::string_view path, std::string_view co
 void set_file(json::Value& config, std::string_view path, std::string_view contents) {
   if (contents.empty()) return;
   json::Array& files = files_in(config);
-  const auto known = std::ranges::find_if(
-      files, [&](const json::Value& file) { return json::find_string(file, {"path"}) == path; });
+  const auto known =
+      std::ranges::find_if(files, [&](const json::Value& file) { return json::find_string(file, {"path"}) == path; });
   if (known == files.end()) return append_file(config, path, contents);
   // The hash and the compression were those of the contents that go.
   json::ensure(*known, {"contents"}) = json::Object{{"source", codec::encode_data_url(contents)}};
@@ -96,8 +96,8 @@ kube::Object for_the_machine(const kube::Object& config) {
 
 std::string encapsulated(const kube::Object& machine_config, SpecVersion version) {
   json::Value copy = machine_config.json();
-  json::ensure(copy, {"spec", "config"}) =
-      json::Object{{"ignition", json::Object{{"version", ignition::to_string(version)}}}};
+  api::MachineConfigEdit(copy).set_config(
+      json::Object{{"ignition", json::Object{{"version", ignition::to_string(version)}}}});
   return json::write(copy);
 }
 
@@ -109,7 +109,8 @@ Result<std::string> decoded_bundle(const std::string& base64, std::string_view f
 Status add_authorities(json::Value& config, const kube::ObjectPtr& controller_config) {
   if (!controller_config) return {};
   const api::ControllerConfigView cluster(controller_config->json());
-  STRAKE_TRY(const std::string api_server, decoded_bundle(cluster.api_server_ca_base64(), "kubeAPIServerServingCAData"));
+  STRAKE_TRY(const std::string api_server,
+             decoded_bundle(cluster.api_server_ca_base64(), "kubeAPIServerServingCAData"));
   STRAKE_TRY(const std::string cloud, decoded_bundle(cluster.cloud_ca_base64(), "cloudProviderCAData"));
   set_file(config, machine_path::kApiServerCa, api_server);
   set_file(config, machine_path::kCloudCa, cloud);
@@ -126,8 +127,7 @@ Result<std::string> assemble(const AssemblyInput& input, SpecVersion version) {
     STRAKE_TRY_CONTEXT(config, ignition::parse(*own), "MachineConfig {}: spec.config", input.config->name());
   }
   if (version < kFirstWithKernelArguments) {
-    STRAKE_CHECK_OK(migrate_kernel_arguments(config, machine_config)
-                        .context("MachineConfig {}", input.config->name()));
+    STRAKE_CHECK_OK(migrate_kernel_arguments(config, machine_config).context("MachineConfig {}", input.config->name()));
   }
   STRAKE_CHECK_OK(add_authorities(config, input.controller_config));
   append_file(config, machine_path::kNodeAnnotations, first_annotations(input));

@@ -1,8 +1,8 @@
 // The config one new machine gets: the pool's rendered config, and what the machine needs beside it to join.
 //
 // A pure function of API objects. What it adds, in this order: the API server's certificate authorities, the node's
-// first annotations, the kubelet's first kubeconfig, the rendered MachineConfig for reading, the registries' authorities
-// (bootstrap), and last the rendered MachineConfig from which the agent completes the first boot.
+// first annotations, the kubelet's first kubeconfig, the rendered MachineConfig for reading, the registries'
+// authorities (bootstrap), and last the rendered MachineConfig from which the agent completes the first boot.
 #pragma once
 
 #include <string>

@@ -44,12 +44,12 @@ TEST(Assembly, WhatIsAddedAndInWhichOrder) {
     const json::Value config = must_assemble(input, version);
     EXPECT_EQ(json::find_string(config, {"ignition", "version"}), ignition::to_string(version));
     EXPECT_EQ(paths_in(config),
-              (std::vector<std::string>{
-                  "/etc/a", "/etc/kubernetes/kubelet-ca.crt",
-                  "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem",
-                  "/etc/machine-config-daemon/node-annotations.json", "/etc/kubernetes/kubeconfig",
-                  "/etc/mcs-machine-config-content.json", "/etc/docker/certs.d/registry.example:5000/ca.crt",
-                  "/etc/ignition-machine-config-encapsulated.json"}));
+              (std::vector<std::string>{"/etc/a", "/etc/kubernetes/kubelet-ca.crt",
+                                        "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem",
+                                        "/etc/machine-config-daemon/node-annotations.json",
+                                        "/etc/kubernetes/kubeconfig", "/etc/mcs-machine-config-content.json",
+                                        "/etc/docker/certs.d/registry.example:5000/ca.crt",
+                                        "/etc/ignition-machine-config-encapsulated.json"}));
     EXPECT_EQ(file_in(config, machine_path::kApiServerCa), "API CA");
     EXPECT_EQ(file_in(config, machine_path::kCloudCa), "CLOUD CA");
     EXPECT_EQ(file_in(config, machine_path::kKubeconfig), "kubeconfig: text\n");
@@ -101,10 +101,9 @@ TEST(Assembly, TheAgentsCopyIsTheConfigWithoutItsIgnition) {
 }
 
 TEST(Assembly, KernelArgumentsGoWhereTheMachineSetsThem) {
-  const AssemblyInput input = input_of(
-      rendered("rendered-worker-1",
-               R"({"ignition":{"version":"3.3.0"},"kernelArguments":{"shouldExist":["quiet","a=b"]}})",
-               R"(,"kernelArguments":["nosmt"])"));
+  const AssemblyInput input = input_of(rendered(
+      "rendered-worker-1", R"({"ignition":{"version":"3.3.0"},"kernelArguments":{"shouldExist":["quiet","a=b"]}})",
+      R"(,"kernelArguments":["nosmt"])"));
   const std::string before = json::write(input.config->json());
   for (int round = 0; round < 2; ++round) {  // answering one machine must not change what the next one gets
     for (const ignition::SpecVersion version : kServedVersions) {
@@ -126,7 +125,9 @@ TEST(Assembly, WhatAVersionCannotSayIsRefusedByName) {
   const std::tuple<const char*, ignition::SpecVersion, const char*> cases[] = {
       {R"({"ignition":{"version":"3.3.0"},"kernelArguments":{"shouldNotExist":["quiet"]}})", {3, 2}, "shouldNotExist"},
       {R"({"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"root","device":"/dev/sda4"}]}})", {2, 2}, "luks"},
-      {R"({"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/usr/local/bin/a","mode":2541}]}})", {2, 2}, "mode"},
+      {R"({"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/usr/local/bin/a","mode":2541}]}})",
+       {2, 2},
+       "mode"},
       {R"({"ignition":{"version":"3.1.0"}})", {3, 0}, "3.0"},
   };
   for (const auto& [config, version, named] : cases) {

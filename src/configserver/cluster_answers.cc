@@ -4,6 +4,7 @@
 
 #include "api/controller_config.h"
 #include "api/kinds.h"
+#include "api/roles.h"
 #include "codec/base64.h"
 #include "codec/digest.h"
 #include "configserver/choice.h"
@@ -84,9 +85,9 @@ ClusterAnswers::ClusterAnswers(runtime::Runtime& runtime, kube::KubeApi& api, An
       pools_(runtime, api, api::kMachineConfigPool, all_objects()),
       configs_(runtime, api, api::kMachineConfig, all_objects()),
       controller_configs_(runtime, api, api::kControllerConfig, all_objects()),
-      token_(runtime, api, kube::core::kSecret, one_object(kBootstrapTokenSecret)),
-      api_server_ca_(runtime, api, kube::core::kConfigMap, one_object(kApiServerCaConfigMap)),
-      identity_(runtime, api, kube::core::kSecret, one_object(kServingSecret)),
+      token_(runtime, api, kube::core::kSecret, one_object(api::serving_object::kBootstrapToken)),
+      api_server_ca_(runtime, api, kube::core::kConfigMap, one_object(api::serving_object::kApiServerCa)),
+      identity_(runtime, api, kube::core::kSecret, one_object(api::serving_object::kIdentity)),
       os_configs_(runtime, api, api::kMachineOsConfig, where_there(all_objects())),
       os_builds_(runtime, api, api::kMachineOsBuild, where_there(all_objects())),
       events_(runtime, api, answer_event_options(options_.hooks)),
@@ -181,7 +182,7 @@ void ClusterAnswers::wake_pools() {
 }
 
 void ClusterAnswers::take_identity() {
-  const kube::ObjectPtr secret = in_namespace(identity_, kServingSecret);
+  const kube::ObjectPtr secret = in_namespace(identity_, api::serving_object::kIdentity);
   if (!secret || !options_.on_identity) return;
   const auto certificate = codec::decode_base64(secret->text({"data", "tls.crt"}));
   const auto key = codec::decode_base64(secret->text({"data", "tls.key"}));
@@ -211,14 +212,15 @@ std::shared_ptr<const PoolAnswers> ClusterAnswers::answers_for(const kube::Objec
   AssemblyInput input;
   input.config = configs_.get({"", *name});
   if (!input.config) {
-    return answer_with_problem(Outcome::kNotRendered,
-                               fmt::format("MachineConfig {}, which pool {} is to run, is not there", *name, pool.name()));
+    return answer_with_problem(
+        Outcome::kNotRendered,
+        fmt::format("MachineConfig {}, which pool {} is to run, is not there", *name, pool.name()));
   }
   input.controller_config = controller_configs_.get({"", std::string(api::kControllerConfigName)});
   input.layered_image = layered_image(pool, *name, os_configs_.list(), os_builds_.list());
-  auto kubeconfig = node_kubeconfig(
-      {options_.api_server_url, in_namespace(api_server_ca_, kApiServerCaConfigMap),
-       in_namespace(token_, kBootstrapTokenSecret), options_.bootstrap_token_optional});
+  auto kubeconfig =
+      node_kubeconfig({options_.api_server_url, in_namespace(api_server_ca_, api::serving_object::kApiServerCa),
+                       in_namespace(token_, api::serving_object::kBootstrapToken), options_.bootstrap_token_optional});
   if (!kubeconfig.ok()) return answer_with_problem(Outcome::kNotReadable, kubeconfig.error().to_string());
   input.kubeconfig = *std::move(kubeconfig);
   const std::string inputs = fingerprint(input);
@@ -237,8 +239,9 @@ void ClusterAnswers::tell(const kube::Object* pool, PoolServing serving) {
   if (pool != nullptr) {
     for (const auto& [version, problem] : serving.problems) {
       events_.record(*pool, kube::EventType::kWarning, "ConfigNotServed",
-                     version.empty() ? fmt::format("New machines get no config: {}", problem)
-                                     : fmt::format("New machines that read Ignition {} get no config: {}", version, problem));
+                     version.empty()
+                         ? fmt::format("New machines get no config: {}", problem)
+                         : fmt::format("New machines that read Ignition {} get no config: {}", version, problem));
     }
   }
   if (options_.on_pool) options_.on_pool(serving);

@@ -1,7 +1,8 @@
 // ClusterAnswers: the answers of a cluster's config server, kept current from the API, whichever API that is.
 //
-// Each pool's answers are made anew when something they are made of changes, and put on the shelf in one move. While the
-// API is away what was last made is served on; stale_for() says since when nobody could say whether it is still right.
+// Each pool's answers are made anew when something they are made of changes, and put on the shelf in one move. While
+// the API is away what was last made is served on; stale_for() says since when nobody could say whether it is still
+// right.
 #pragma once
 
 #include <functional>
@@ -22,9 +23,9 @@ namespace strake::configserver {
 /// What a pool's new machines get now, for logs and metrics.
 struct PoolServing {
   std::string pool;
-  std::string config{};         ///< "" when none can be served
+  std::string config{};  ///< "" when none can be served
   std::string layered_image{};
-  std::size_t bytes = 0;        ///< of the largest answer
+  std::size_t bytes = 0;  ///< of the largest answer
   /// What is wrong: nothing can be served, or not to every Ignition. By version, "" for all.
   std::map<std::string, std::string> problems{};
   bool gone = false;
@@ -33,7 +34,7 @@ struct PoolServing {
 };
 
 struct ClusterAnswersOptions {
-  std::string api_server_url;           ///< for the kubeconfig of new machines
+  std::string api_server_url;  ///< for the kubeconfig of new machines
   bool bootstrap_token_optional = false;
   kube::Hooks hooks{};
   /// Told when what a pool's machines get changes. Called by the worker; must not wait.
@@ -41,9 +42,6 @@ struct ClusterAnswersOptions {
   /// A serving certificate and key were found in the cluster, or replaced there. Called by an informer; must not wait.
   std::function<void(const std::string& certificate_pem, const std::string& key_pem)> on_identity{};
 };
-
-/// Where the platform keeps the certificate of its config server.
-inline constexpr std::string_view kServingSecret = "machine-config-server-tls";
 
 class ClusterAnswers {
  public:

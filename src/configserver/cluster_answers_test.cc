@@ -23,7 +23,11 @@ std::string file_config(std::string_view contents) {
 
 struct World {
   explicit World(std::uint64_t seed = 1)
-      : simulation(seed), server(simulation), direct(server), client(server), answers(simulation, client, shelf, options()) {
+      : simulation(seed),
+        server(simulation),
+        direct(server),
+        client(server),
+        answers(simulation, client, shelf, options()) {
     put(api::kControllerConfig, objects::controller_config("API CA"));
     put(kube::core::kSecret, objects::bootstrap_token("TOKEN", "API CA"));
   }
@@ -130,10 +134,10 @@ TEST(ClusterAnswers, EverythingTheyAreMadeOfCounts) {
 
 TEST(ClusterAnswers, WithoutATokenNobodyIsServedAndTheReasonSaysWhat) {
   World world;
-  ASSERT_TRUE(world.direct
-                  .remove(kube::core::kSecret, {std::string(api::kMachineConfigNamespace), "node-bootstrapper-token"}, {},
-                          {})
-                  .ok());
+  ASSERT_TRUE(
+      world.direct
+          .remove(kube::core::kSecret, {std::string(api::kMachineConfigNamespace), "node-bootstrapper-token"}, {}, {})
+          .ok());
   world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
   world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
   world.answers.start();
@@ -149,10 +153,11 @@ TEST(ClusterAnswers, WithoutATokenNobodyIsServedAndTheReasonSaysWhat) {
 
 TEST(ClusterAnswers, AVersionThatCannotBeWrittenIsToldAndTheOthersAreServed) {
   World world;
-  world.put(api::kMachineConfig,
-            objects::rendered(
-                "rendered-worker-1",
-                R"({"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"root","device":"/dev/sda4"}],"files":[{"path":"/etc/a","contents":{"source":"data:,one"}}]}})"));
+  world.put(
+      api::kMachineConfig,
+      objects::rendered(
+          "rendered-worker-1",
+          R"({"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"root","device":"/dev/sda4"}],"files":[{"path":"/etc/a","contents":{"source":"data:,one"}}]}})"));
   world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
   world.answers.start();
   world.run_for(2s);

@@ -36,9 +36,9 @@ ConfigServer::ConfigServer(const AnswerShelf& shelf, ConfigServerOptions options
 
 ConfigServer::~ConfigServer() { stop(std::chrono::milliseconds(0)); }
 
-Status ConfigServer::set_identity(const std::string& certificate_pem, const std::string& key_pem) {
+Result<bool> ConfigServer::set_identity(const std::string& certificate_pem, const std::string& key_pem) {
   const std::scoped_lock lock(mutex_);
-  if (stopped_ || (server_ && certificate_pem == certificate_pem_ && key_pem == key_pem_)) return {};
+  if (stopped_ || (server_ && certificate_pem == certificate_pem_ && key_pem == key_pem_)) return false;
   if (server_) {
     STRAKE_CHECK_OK(server_->set_certificate(certificate_pem, key_pem));
   } else {
@@ -60,7 +60,7 @@ Status ConfigServer::set_identity(const std::string& certificate_pem, const std:
   }
   certificate_pem_ = certificate_pem;
   key_pem_ = key_pem;
-  return {};
+  return true;
 }
 
 bool ConfigServer::listening() const {

@@ -45,8 +45,8 @@ class ConfigServer {
   ~ConfigServer();
 
   /// Listens from the first time on; later connections get the new certificate, present ones go on. On error what was
-  /// in use stays in use.
-  Status set_identity(const std::string& certificate_pem, const std::string& key_pem);
+  /// in use stays in use. Whether anything changed.
+  Result<bool> set_identity(const std::string& certificate_pem, const std::string& key_pem);
   bool listening() const;
   std::uint16_t port() const;  ///< 0 before it listens
   net::ServerStats stats() const;

@@ -2,10 +2,10 @@
 #include "configserver/config_server.h"
 
 #include <atomic>
-#include <thread>
 
 #include <gtest/gtest.h>
 
+#include "base/runtime.h"
 #include "configserver/testing/objects.h"
 #include "net/http_client.h"
 #include "net/testing/raw_tls_client.h"
@@ -122,9 +122,11 @@ TEST(ConfigServer, GarbageGetsAnEmptyAnswerAndDisturbsNobody) {
   Stage stage;
   stage.shelf.put_pool("worker", answers_of("rendered-worker-1", "one"));
   for (const std::string& bytes :
-       {std::string("nonsense\r\n\r\n"), "GET /config/worker HTTP/1.1\r\nHost: a\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n",
+       {std::string("nonsense\r\n\r\n"),
+        "GET /config/worker HTTP/1.1\r\nHost: a\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n",
         std::string("GET /config/\x01 HTTP/1.1\r\nHost: a\r\n\r\n")}) {
-    auto client = net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}});
+    auto client =
+        net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}});
     ASSERT_TRUE(client.ok()) << client.error().to_string();
     (void)client->write(bytes);
     const std::string answer = client->read_to_end();
@@ -139,23 +141,24 @@ TEST(ConfigServer, ManyClientsSeeTheOldBodyOrTheNewOne) {
   const std::string long_one(200'000, '1'), long_two(200'000, '2');
   const auto one = answers_of("rendered-worker-1", long_one), two = answers_of("rendered-worker-2", long_two);
   stage.shelf.put_pool("worker", one);
+  runtime::ThreadRuntime runtime;
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0, right = 0;
   {
-    std::vector<std::jthread> clients;
+    std::vector<runtime::Task> clients;
     for (int i = 0; i < 8; ++i) {
-      clients.emplace_back([&] {
+      clients.push_back(runtime.spawn("client", [&](std::stop_token) {
         while (!done) {
           const net::Response response = stage.ask("GET", "/config/worker", k3_2);
-          const bool whole = response.body == *one->by_version.at({3, 2}).body ||
-                             response.body == *two->by_version.at({3, 2}).body;
+          const bool whole =
+              response.body == *one->by_version.at({3, 2}).body || response.body == *two->by_version.at({3, 2}).body;
           ++(whole ? right : wrong);
         }
-      });
+      }));
     }
     for (int i = 0; i < 400 || right < 50; ++i) {
       stage.shelf.put_pool("worker", i % 2 == 0 ? two : one);
-      std::this_thread::yield();
+      (void)runtime.sleep(1ms, {});
     }
     done = true;
   }
@@ -166,7 +169,8 @@ TEST(ConfigServer, ManyClientsSeeTheOldBodyOrTheNewOne) {
 TEST(ConfigServer, ACertificateIsReplacedWithoutDroppingAConnection) {
   Stage stage;
   stage.shelf.put_pool("worker", answers_of("rendered-worker-1", "one"));
-  auto kept = net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}});
+  auto kept =
+      net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}});
   ASSERT_TRUE(kept.ok());
   net::testing::TestAuthority other("another authority");
   const net::testing::TestIdentity next = other.server();
@@ -176,7 +180,9 @@ TEST(ConfigServer, ACertificateIsReplacedWithoutDroppingAConnection) {
   ASSERT_TRUE(stage.server->set_identity(next.certificate_pem, next.key_pem).ok());
   ASSERT_TRUE(kept->write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").ok());
   EXPECT_TRUE(kept->read_until("\r\n\r\n").ok());
-  EXPECT_FALSE(net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}}).ok());
+  EXPECT_FALSE(
+      net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = stage.authority.pem(), .identity = {}})
+          .ok());
   EXPECT_TRUE(net::testing::RawTlsClient::connect(stage.server->port(), {.ca_pem = other.pem(), .identity = {}}).ok());
 }
 

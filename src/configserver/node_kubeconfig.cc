@@ -1,6 +1,7 @@
 #include "configserver/node_kubeconfig.h"
 
 #include "api/kinds.h"
+#include "api/roles.h"
 #include "codec/base64.h"
 #include "kube/kubeconfig.h"
 
@@ -38,7 +39,7 @@ Result<std::string> node_kubeconfig(const NodeKubeconfigInput& input) {
     return error(Code::kNotFound,
                  "Secret {}/{} with a token is missing: new machines could not register; make it, or serve without one "
                  "(--no-bootstrap-token)",
-                 api::kMachineConfigNamespace, kBootstrapTokenSecret);
+                 api::kMachineConfigNamespace, api::serving_object::kBootstrapToken);
   }
   kube::Kubeconfig config;
   config.current_context = "kubelet";

@@ -8,10 +8,6 @@
 
 namespace strake::configserver {
 
-/// Where the platform keeps the token that new machines share, and the authorities of the API server.
-inline constexpr std::string_view kBootstrapTokenSecret = "node-bootstrapper-token";
-inline constexpr std::string_view kApiServerCaConfigMap = "kubeconfig-data";
-
 struct NodeKubeconfigInput {
   std::string api_server_url;
   kube::ObjectPtr ca_config_map;  ///< may be absent: the Secret has a copy

@@ -254,6 +254,7 @@ std::string Signals::not_ready_because() const {
   for (const auto& [resource, failures] : failing_informers_) {
     add(fmt::format("cannot read {} ({} failures in a row)", resource, failures));
   }
+  for (const std::string& pool : unserved_pools_) add(fmt::format("new machines of pool {} get no config", pool));
   if (!lease_trouble_.empty()) add(lease_trouble_);
   if (!start_trouble_.empty()) add(start_trouble_);
   return why;
@@ -287,6 +288,7 @@ std::string Signals::metrics_text() {
       for (const rollout::Trouble& trouble : report.troubles) ++troubles[to_string(trouble.kind)];
     }
   }
+  count_config_server();
   metrics_.gauge("strake_informers_failing", "Resources that cannot be read now.").set(failing_informers);
   metrics_.gauge("strake_pools_degraded", "Pools whose condition Degraded is true.").set(degraded);
   for (const auto& [action, count] : nodes) {

@@ -14,6 +14,7 @@
 #include "apistore/service/problem.h"
 #include "base/log.h"
 #include "base/runtime.h"
+#include "controlplane/config_service.h"
 #include "controlplane/controllers.h"
 #include "controlplane/renewal.h"
 #include "controlplane/sandbox_machine.h"
@@ -36,6 +37,12 @@ class Signals {
 
   /// The same for the renewal of a node's certificate; what fails also becomes an Event about the Node.
   void listen_to(RenewalOptions& options, const std::string& node, kube::EventRecorder& events);
+
+  /// The same for a config server.
+  void listen_to(ConfigServiceOptions& options);
+  /// The age of its answers becomes a metric, until it is forgotten.
+  void watch_age(const ConfigService& service);
+  void forget_config_service();
 
   /// For the embedded API server's tasks.
   apistore::ProblemHook store_hook();
@@ -64,6 +71,9 @@ class Signals {
   void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                       runtime::Duration next_try);
   void machine_well(const std::string& node);
+  void config_asked_for(const configserver::ConfigRequest& request);
+  void pool_served(const configserver::PoolServing& serving);
+  void count_config_server();
 
   runtime::Runtime& runtime_;
   log::Log& log_;
@@ -75,6 +85,8 @@ class Signals {
   std::map<std::string, std::set<kube::ObjectKey>> failing_objects_;  ///< by controller
   std::map<std::string, rollout::PoolReport> pools_;
   std::map<std::string, unsigned> failing_machines_;  ///< by node: failures in a row
+  std::set<std::string> unserved_pools_;              ///< whose new machines get no config
+  const ConfigService* config_service_ = nullptr;
   std::string lease_trouble_;
   std::string start_trouble_;
 };

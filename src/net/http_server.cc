@@ -127,10 +127,10 @@ HttpsServer::~HttpsServer() {
 }
 
 Result<HttpsServer> HttpsServer::start(ServerOptions options, Handler handler) {
-  STRAKE_TRY(auto tls, options.plain_on_loopback
-                           ? make_plain()
-                           : make_server_tls({options.certificate_pem, options.key_pem, options.client_ca_pem},
-                                             options.tls));
+  STRAKE_TRY(auto tls,
+             options.plain_on_loopback
+                 ? make_plain()
+                 : make_server_tls({options.certificate_pem, options.key_pem, options.client_ca_pem}, options.tls));
   auto impl = std::make_unique<Impl>();
   impl->handler = std::move(handler);
   impl->gzip_above_bytes = options.gzip_above_bytes;

@@ -88,8 +88,8 @@ struct StreamOptions {
 class Responder {
  public:
   void send(Response response) const;
-  /// The same with a body that many answers share: it is not copied, so it costs no memory however many clients read it,
-  /// however slowly. Never compressed.
+  /// The same with a body that many answers share: it is not copied, so it costs no memory however many clients read
+  /// it, however slowly. Never compressed.
   void send(ResponseHead head, std::shared_ptr<const std::string> body) const;
   std::shared_ptr<StreamSink> stream(ResponseHead head, StreamOptions options = {}) const;
 

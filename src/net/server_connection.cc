@@ -160,7 +160,7 @@ class TlsConnection final : public std::enable_shared_from_this<TlsConnection>,
   bool reading_ = false;
   std::array<char, kReadBytes> read_buffer_;
   std::deque<Outgoing> outbox_;  ///< not empty: a write is under way
-  std::size_t written_ = 0;         ///< of the front of the outbox
+  std::size_t written_ = 0;      ///< of the front of the outbox
   std::string linger_buffer_;
   std::size_t lingered_ = 0;
   const std::shared_ptr<ConnectionLink> link_ = std::make_shared<ConnectionLink>(*this);

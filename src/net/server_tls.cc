@@ -81,7 +81,8 @@ Status apply_policy(SSL_CTX* context, const TlsPolicy& policy) {
     if (!suite->second.starts_with("TLS_")) list += (list.empty() ? "" : ":") + suite->second;
   }
   if (list.empty() && policy.minimum == TlsVersion::k1_2) {
-    return error(Code::kInvalidArgument, "no cipher suite of TLS 1.2 is among those chosen: name one, or demand TLS 1.3");
+    return error(Code::kInvalidArgument,
+                 "no cipher suite of TLS 1.2 is among those chosen: name one, or demand TLS 1.3");
   }
   if (!list.empty() && SSL_CTX_set_cipher_list(context, list.c_str()) != 1) {
     return tls_setup_failed("choosing cipher suites");

@@ -24,6 +24,8 @@
 
 namespace strake::conformance {
 
+inline const kube::WriteOptions kStatus{.subresource = "status"};
+
 enum class Backend { kInProcess, kEmbeddedHttps, kKubernetes };
 std::string backend_name(const testing::TestParamInfo<Backend>& backend);
 

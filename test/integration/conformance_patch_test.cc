@@ -12,8 +12,6 @@ using kube::core::kNode;
 using kube::core::kPod;
 using kube::core::kSecret;
 
-const kube::WriteOptions kStatus{.subresource = "status"};
-
 class PatchConformance : public ConformanceTest {
  protected:
   /// The canonical text of what is at a path, "absent" for nothing.

@@ -13,7 +13,6 @@ using kube::core::kNode;
 using kube::core::kPodDisruptionBudget;
 using kube::core::kSecret;
 
-const kube::WriteOptions kStatus{.subresource = "status"};
 const kube::WriteOptions kDryRun{.dry_run = true};
 
 class WriteConformance : public ConformanceTest {

@@ -18,6 +18,7 @@ inline const User kGroupOnly{"mallory", {"strake:agents"}};                   //
 inline const User kNameOnly{"strake:agent:rights-a", {}};                     // no agent's group
 inline const User kViewer{"ann", {"strake:viewers"}};
 inline const User kConfigViewer{"sue", {"strake:viewers", "strake:config-viewers"}};
+inline const User kConfigServer{"rights-mcs", {"strake:config-servers"}};
 inline const User kStranger{"eve", {}};
 inline const User kAdmin{"root", {"system:masters"}};
 
@@ -89,6 +90,7 @@ inline constexpr Answer kNo = Answer::kNo;
 
 #define STRAKE_NOTE(key, value) R"({"metadata":{"annotations":{")" key R"(":")" value R"("}}})"
 #define STRAKE_MCO "machineconfiguration.openshift.io/"
+#define STRAKE_MCO_NAMESPACE "openshift-machine-config-operator"
 
 // rights-a names rights-c1 as current and rights-c2 as desired, rights-b names rights-c3.
 inline const CallRow kCalls[] = {
@@ -244,10 +246,33 @@ inline const CallRow kCalls[] = {
     {&kAdmin, "list", "secrets", kNone, kNone, kNone, kYes},
     {&kAdmin, "patch", "nodes", kNone, "rights-a", STRAKE_NOTE(STRAKE_MCO "desiredConfig", "rights-c2"), kYes},
     {&kAdmin, "delete", kConfig, kNone, "rights-c1", kNone, kYes},
+    // A config server reads what it serves,
+    {&kConfigServer, "list", kPool, kNone, kNone, kNone, kYes},
+    {&kConfigServer, "list", kConfig, kNone, kNone, kNone, kYes},
+    {&kConfigServer, "list", "controllerconfigs.machineconfiguration.openshift.io", kNone, kNone, kNone, kYes},
+    {&kConfigServer, "list", "machineosconfigs.machineconfiguration.openshift.io", kNone, kNone, kNone, kYes},
+    {&kConfigServer, "list", "machineosbuilds.machineconfiguration.openshift.io", kNone, kNone, kNone, kYes},
+    {&kConfigServer, "list", "secrets", STRAKE_MCO_NAMESPACE, "machine-config-server-tls", kNone, kYes},
+    {&kConfigServer, "list", "secrets", STRAKE_MCO_NAMESPACE, "node-bootstrapper-token", kNone, kYes},
+    {&kConfigServer, "list", "configmaps", STRAKE_MCO_NAMESPACE, "kubeconfig-data", kNone, kYes},
+    // no other secret,
+    {&kConfigServer, "list", "secrets", STRAKE_MCO_NAMESPACE, kNone, kNone, kNo},
+    {&kConfigServer, "list", "secrets", kNone, kNone, kNone, kNo},
+    {&kConfigServer, "list", "secrets", kNone, "machine-config-server-tls", kNone, kNo},
+    {&kConfigServer, "get", "secrets", STRAKE_MCO_NAMESPACE, "machine-config-server-ca", kNone, kNo},
+    {&kConfigServer, "get", "secrets", "default", "machine-config-server-tls", kNone, kNo},
+    {&kConfigServer, "list", "configmaps", STRAKE_MCO_NAMESPACE, kNone, kNone, kNo},
+    {&kConfigServer, "list", "nodes", kNone, kNone, kNone, kNo},
+    // and changes nothing it serves.
+    {&kConfigServer, "patch", kPool, kNone, "worker", R"({"spec":{"paused":true}})", kNo},
+    {&kConfigServer, "create", kConfig, kNone, kNone, "{}", kNo},
+    {&kConfigServer, "delete", kConfig, kNone, "rights-c1", kNone, kNo},
+    {&kConfigServer, "patch", "secrets", STRAKE_MCO_NAMESPACE, "machine-config-server-tls", R"({"data":{}})", kNo},
 };
 static_assert(std::size(kCalls) >= 80);
 
 #undef STRAKE_NOTE
 #undef STRAKE_MCO
+#undef STRAKE_MCO_NAMESPACE
 
 }  // namespace strake::rights_table_test

@@ -30,6 +30,7 @@ class Daemon {
   /// SIGTERM; the exit code.
   int stop();
   bool alive() { return process_->alive(); }
+  pid_t pid() const { return process_->pid(); }
   /// Of --metrics-listen 127.0.0.1:0: the body, or the status and the body when that is not 200.
   std::string get(const std::string& path) const;
   bool metric(const std::string& line_start) const;

@@ -6,6 +6,7 @@
 
 #include "api/kinds.h"
 #include "api/node_annotations.h"
+#include "api/roles.h"
 #include "codec/json_patch.h"
 #include "kube/resource.h"
 
@@ -21,13 +22,14 @@ constexpr std::string_view kMachines = "machine.openshift.io";
 constexpr std::string_view kPlatform = "config.openshift.io";
 
 /// Which objects of a resource a rule is about.
-enum class Which { kAll, kOwnNode, kNamedConfigs, kClusterSingleton };
+enum class Which { kAll, kOwnNode, kNamedConfigs, kClusterSingleton, kServingSecrets, kServingConfigMap };
 
 struct RoleRule {
   std::string_view verbs;  ///< with blanks between them
   std::string_view group;
   std::string_view resource;
   Which which = Which::kAll;
+  std::string_view ns = "";  ///< "": any
 };
 
 constexpr std::string_view kRead = "get list watch";
@@ -76,6 +78,17 @@ constexpr RoleRule kAgentRules[] = {
     {"get", kConfigs, "machineconfigs", Which::kNamedConfigs},
 };
 
+constexpr RoleRule kConfigServerRules[] = {
+    {kRead, kConfigs, "machineconfigpools"},
+    {kRead, kConfigs, "machineconfigs"},
+    {kRead, kConfigs, "controllerconfigs"},
+    {kRead, kConfigs, "machineosconfigs"},
+    {kRead, kConfigs, "machineosbuilds"},
+    {kRead, "", "secrets", Which::kServingSecrets, api::kMachineConfigNamespace},
+    {kRead, "", "configmaps", Which::kServingConfigMap, api::kMachineConfigNamespace},
+    {"create patch", "", "events"},
+};
+
 constexpr RoleRule kKubeletRules[] = {
     {kRead, "", "nodes", Which::kOwnNode},
     {"create", "", "nodes", Which::kOwnNode},
@@ -109,6 +122,7 @@ std::vector<std::span<const RoleRule>> roles_of(const Caller& caller) {
   if (caller.in_group(api::kViewerGroup)) roles.emplace_back(kViewerRules);
   if (caller.in_group(api::kConfigViewerGroup)) roles.emplace_back(kConfigViewerRules);
   if (caller.in_group(api::kAgentGroup)) roles.emplace_back(kAgentGroupRules);
+  if (caller.in_group(api::kConfigServerGroup)) roles.emplace_back(kConfigServerRules);
   if (!caller.agent_node().empty()) roles.emplace_back(kAgentRules);
   if (!caller.kubelet_node().empty()) roles.emplace_back(kKubeletRules);
   return roles;
@@ -124,6 +138,10 @@ std::optional<std::vector<std::string>> names_of(Which which, const Caller& call
       return std::vector<std::string>{agent.empty() ? caller.kubelet_node() : agent};
     }
     case Which::kNamedConfigs: return named_configs;
+    case Which::kServingSecrets:
+      return std::vector<std::string>{std::string(api::serving_object::kIdentity),
+                                      std::string(api::serving_object::kBootstrapToken)};
+    case Which::kServingConfigMap: return std::vector<std::string>{std::string(api::serving_object::kApiServerCa)};
     case Which::kClusterSingleton: return std::vector<std::string>{std::string(api::kMachineConfigurationName)};
   }
   return std::vector<std::string>();
@@ -136,7 +154,7 @@ std::string resource_of(const Access& access) {
 bool is_about(const RoleRule& rule, const Access& access) {
   const std::vector<std::string_view> verbs = words_of(rule.verbs);
   return rule.group == access.group && rule.resource == resource_of(access) &&
-         std::find(verbs.begin(), verbs.end(), access.verb) != verbs.end();
+         (rule.ns.empty() || rule.ns == access.ns) && std::find(verbs.begin(), verbs.end(), access.verb) != verbs.end();
 }
 
 Error forbidden(const Caller& caller, const Access& access, std::string_view why = "") {

@@ -8,6 +8,10 @@
 //                  desired, and MachineConfiguration/cluster (that by its group strake:agents); writes, through the
 //                  status of its own Node, the annotations an agent reports with, and the status itself, because no
 //                  kubelet stands behind this server
+//   config server  group strake:config-servers: reads what machines are given (pools, MachineConfigs,
+//   ControllerConfigs,
+//                  image builds) and three objects by name: its certificate, the kubelets' first token, whom they
+//                  trust; writes Events
 //   kubelet        user system:node:NODE in group system:nodes: makes its own Node and reports its status
 //   others         nothing
 //

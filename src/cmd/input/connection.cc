@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "kube/cluster_access.h"
 #include "kube/kubeconfig.h"
 
 namespace strake::cmd {
@@ -31,7 +30,7 @@ std::filesystem::path default_state_dir() {
   return std::filesystem::path(environment("HOME")) / ".local/state/strake";
 }
 
-Result<std::unique_ptr<kube::HttpsApi>> connect_https(runtime::Runtime& runtime, const Invocation& invocation) {
+Result<kube::ClusterAccess> find_cluster(const Invocation& invocation) {
   kube::KubeconfigLocations locations = kube::kubeconfig_locations(invocation.value("kubeconfig"));
   STRAKE_TRY(const kube::Kubeconfig found, kube::load_kubeconfig(locations));
   if (found.empty()) STRAKE_CHECK_OK(refuse_named_but_empty(locations));
@@ -45,6 +44,11 @@ Result<std::unique_ptr<kube::HttpsApi>> connect_https(runtime::Runtime& runtime,
   STRAKE_TRY_CONTEXT(kube::ClusterAccess access, kube::find_access(locations, kube::in_cluster_locations(), overrides),
                      "finding the API server");
   for (const std::string& secret : {access.bearer_token, access.password}) invocation.out().conceal(secret);
+  return access;
+}
+
+Result<std::unique_ptr<kube::HttpsApi>> connect_https(runtime::Runtime& runtime, const Invocation& invocation) {
+  STRAKE_TRY(kube::ClusterAccess access, find_cluster(invocation));
   return kube::HttpsApi::create(runtime, std::move(access));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cli/command.h"
+#include "kube/cluster_access.h"
 #include "kube/https_api.h"
 
 namespace strake::cmd {
@@ -24,6 +25,8 @@ inline constexpr ExitMeaning kServerUnreachable{kExitUnreachable, "the API serve
 /// $XDG_STATE_HOME/strake, else ~/.local/state/strake.
 std::filesystem::path default_state_dir();
 
+/// Where the server is and who we are there; contacts nobody.
+Result<kube::ClusterAccess> find_cluster(const Invocation& invocation);
 /// Finds the server; the first question contacts it.
 Result<std::unique_ptr<kube::KubeApi>> connect(runtime::Runtime& runtime, const Invocation& invocation);
 /// The same, for questions that only a server behind HTTPS can be asked.

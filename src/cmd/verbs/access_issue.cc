@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr OptionSpec kRoleOption{"role", "ROLE", "administrator, viewer, config-viewer or agent", "",
+constexpr OptionSpec kRoleOption{"role", "ROLE", "administrator, viewer, config-viewer, agent or config-server", "",
                                  one_of(api::kRoleWords)};
 constexpr OptionSpec kUserOption{"user", "NAME", "whom it is for; not of an agent"};
 constexpr OptionSpec kAgentNodeOption{"node", "NAME", "the node, of an agent"};
@@ -60,7 +60,7 @@ constexpr auto kSigningPause = 250ms;
 
 Result<api::CredentialSubject> wanted_subject(const Invocation& invocation) {
   if (!invocation.has("role")) {
-    return error(Code::kInvalidArgument, "--role is missing: administrator, viewer, config-viewer or agent");
+    return error(Code::kInvalidArgument, "--role is missing: {}", fmt::join(api::kRoleWords, ", "));
   }
   return api::credential_subject(invocation.choice<api::Role>("role"), invocation.value("user"),
                                  invocation.value("node"));

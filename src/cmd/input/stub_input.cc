@@ -1,0 +1,136 @@
+#include "cmd/input/stub_input.h"
+
+#include <algorithm>
+
+#include "api/kinds.h"
+#include "api/roles.h"
+#include "cmd/input/text_input.h"
+#include "codec/base64.h"
+
+namespace strake::cmd {
+
+namespace {
+
+constexpr std::size_t kMaxStubBytes = std::size_t{64} << 20;
+
+const kube::Resource kClusterApiKinds[] = {
+    {"cluster.x-k8s.io", "v1beta1", "Machine", "machines", true},
+    {"cluster.x-k8s.io", "v1beta1", "MachineSet", "machinesets", true},
+    {"cluster.x-k8s.io", "v1beta1", "MachineDeployment", "machinedeployments", true},
+};
+
+Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const kube::Resource& resource,
+                                                      const std::string& ns, const kube::Call& call) {
+  std::vector<kube::ObjectPtr> objects;
+  kube::ListOptions options;
+  options.limit = 500;
+  do {
+    auto page = api.list(resource, ns, options, call);
+    if (!page.ok() && page.error().code() == Code::kNotFound) return objects;
+    if (!page.ok()) return Error(page.error()).context(fmt::format("listing {}", resource.qualified_name()));
+    for (kube::Object& object : page->items) {
+      // Items of a list need not say what they are.
+      object.json().as_object()["kind"] = resource.kind;
+      object.json().as_object()["apiVersion"] = resource.api_version();
+      objects.push_back(std::make_shared<const kube::Object>(std::move(object)));
+    }
+    options.continue_token = page->continue_token;
+  } while (!options.continue_token.empty());
+  return objects;
+}
+
+Status read_secrets(kube::KubeApi& api, const std::vector<std::string>& namespaces, std::vector<kube::ObjectPtr>& into,
+                    const kube::Call& call) {
+  for (const std::string& ns : namespaces) {
+    STRAKE_TRY(const auto secrets, list_where_there(api, kube::core::kSecret, ns, call));
+    into.insert(into.end(), secrets.begin(), secrets.end());
+  }
+  return {};
+}
+
+/// The Machine API's, and those that Cluster API objects live in.
+std::vector<std::string> namespaces_of(const std::vector<kube::ObjectPtr>& cluster_api) {
+  std::vector<std::string> namespaces{std::string(api::kMachineApiNamespace)};
+  for (const kube::ObjectPtr& object : cluster_api) {
+    if (std::ranges::find(namespaces, object->ns()) == namespaces.end()) namespaces.push_back(object->ns());
+  }
+  return namespaces;
+}
+
+Status read_server(kube::KubeApi& api, ClusterStubs& cluster, const kube::Call& call) {
+  const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), std::string(api::serving_object::kIdentity)};
+  const auto secret = api.get(kube::core::kSecret, key, call);
+  if (!secret.ok() && secret.error().code() == Code::kNotFound) return {};
+  if (!secret.ok()) return Error(secret.error()).context(fmt::format("reading Secret {}", key.to_string()));
+  const auto certificate = codec::decode_base64(secret->text({"data", "tls.crt"}));
+  const auto key_pem = codec::decode_base64(secret->text({"data", "tls.key"}));
+  auto chain = net::parse_bundle(certificate.ok() ? *certificate : "");
+  if (!chain.ok()) {
+    cluster.server_problem = fmt::format("tls.crt: {}", chain.error().to_string());
+    return {};
+  }
+  const auto private_key = net::PrivateKey::from_pem(key_pem.ok() ? *key_pem : "");
+  if (!private_key.ok()) {
+    cluster.server_problem = "tls.key: no private key";
+  } else if (!net::check_key_matches(chain->front(), *private_key).ok()) {
+    cluster.server_problem = "tls.key is not the key of tls.crt";
+  }
+  cluster.server.chain = *std::move(chain);
+  return {};
+}
+
+Result<stub::Stub> read_found(const stub::FoundStub& found) {
+  if (!found.problem.empty()) return Error(Code::kInvalidArgument, found.problem);
+  return stub::read_stub(found.bytes);
+}
+
+}  // namespace
+
+Result<ClusterStubs> read_cluster_stubs(kube::KubeApi& api, const kube::Call& call) {
+  ClusterStubs cluster;
+  stub::StubObjects objects;
+  STRAKE_TRY(objects.machine_sets, list_where_there(api, api::kMachineSet, "", call));
+  STRAKE_TRY(objects.control_plane_machine_sets, list_where_there(api, api::kControlPlaneMachineSet, "", call));
+  STRAKE_TRY(objects.machines, list_where_there(api, api::kMachine, "", call));
+  for (const kube::Resource& kind : kClusterApiKinds) {
+    STRAKE_TRY(const auto list, list_where_there(api, kind, "", call));
+    objects.cluster_api.insert(objects.cluster_api.end(), list.begin(), list.end());
+  }
+  STRAKE_CHECK_OK(read_secrets(api, namespaces_of(objects.cluster_api), objects.secrets, call));
+  STRAKE_TRY(const auto pools, list_where_there(api, api::kMachineConfigPool, "", call));
+  for (const kube::ObjectPtr& pool : pools) cluster.pools.push_back(pool->name());
+  STRAKE_CHECK_OK(read_server(api, cluster, call));
+  for (stub::FoundStub& found : stub::find_stubs(objects)) {
+    auto stub = read_found(found);
+    std::string name = fmt::format("{}/{}", found.ns, found.secret);
+    cluster.stubs.push_back({std::move(name), std::move(found), std::move(stub)});
+  }
+  cluster.machine_sets = std::move(objects.machine_sets);
+  cluster.machine_sets.insert(cluster.machine_sets.end(), objects.control_plane_machine_sets.begin(),
+                              objects.control_plane_machine_sets.end());
+  return cluster;
+}
+
+Result<NamedStub> read_stub_file(const std::string& path) {
+  stub::FoundStub found;
+  STRAKE_TRY(found.bytes, read_text_input(path, kMaxStubBytes));
+  auto stub = read_found(found);
+  return NamedStub{shown_path(path), std::move(found), std::move(stub)};
+}
+
+Result<std::vector<NamedStub>> chosen_stubs(std::vector<NamedStub> all, const std::vector<std::string>& names) {
+  if (names.empty()) return all;
+  std::vector<NamedStub> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find_if(
+        all, [&](const NamedStub& stub) { return stub.name == name || stub.found.secret == name; });
+    if (found == all.end()) {
+      return error(Code::kNotFound, "there is no stub '{}'; `strake stub list` shows those there are", name)
+          .with_verdict(Verdict::kAbsent);
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+}  // namespace strake::cmd

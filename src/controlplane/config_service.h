@@ -1,0 +1,78 @@
+// ConfigService: a config server with all it needs to run, against a cluster or from a bootstrap directory.
+//
+// It listens as soon as it has a certificate: from files, looked at again every few seconds, or from the cluster's
+// Secret. Whatever is missing or breaks later is told and waited for.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/runtime.h"
+#include "configserver/bootstrap_answers.h"
+#include "configserver/cluster_answers.h"
+#include "configserver/config_server.h"
+#include "kube/kube_api.h"
+#include "net/endpoint.h"
+#include "pki/private_files.h"
+
+namespace strake::controlplane {
+
+struct IdentityFiles {
+  std::filesystem::path certificate;
+  std::filesystem::path key;
+};
+
+struct ConfigServiceOptions {
+  net::Endpoint listen{"127.0.0.1", 22623};
+  net::TlsPolicy tls{};
+  std::optional<IdentityFiles> identity{};                  ///< absent: the cluster's Secret
+  std::optional<configserver::BootstrapInput> bootstrap{};  ///< instead of a cluster
+  std::string api_server_url{};                             ///< for the kubeconfig of new machines
+  bool bootstrap_token_optional = false;
+  runtime::Duration look_at_files = std::chrono::seconds(5);
+
+  // Told what happens; all from several tasks, none may wait.
+  kube::Hooks hooks{};
+  std::function<void(const configserver::ConfigRequest&)> on_request{};
+  std::function<void(const configserver::PoolServing&)> on_pool{};
+  /// It listens here now, or serves with another certificate.
+  std::function<void(const net::Endpoint&, const std::string& certificate_pem)> on_identity{};
+  std::function<void(const Error&)> on_identity_failure{};
+};
+
+class ConfigService {
+ public:
+  /// `api` may be nullptr with a bootstrap directory; else it must outlive the service. An error: options that cannot
+  /// be served, such as a port in use when the certificate is there from the start.
+  static Result<std::unique_ptr<ConfigService>> start(runtime::Runtime& runtime, kube::KubeApi* api,
+                                                      ConfigServiceOptions options);
+  ~ConfigService();
+
+  std::uint16_t port() const { return server_.port(); }
+  /// See ClusterAnswers::stale_for.
+  std::optional<runtime::Duration> stale_for() const;
+  void stop();
+
+ private:
+  ConfigService(runtime::Runtime& runtime, ConfigServiceOptions options);
+
+  Status take_identity(const pki::PemPair& identity);
+  Status read_identity_files();
+  void take_identity_of_cluster(const pki::PemPair& identity);
+  void look_after(std::stop_token stop);
+
+  runtime::Runtime& runtime_;
+  const ConfigServiceOptions options_;
+  configserver::AnswerShelf shelf_;
+  configserver::ConfigServer server_;
+  std::mutex mutex_;
+  std::optional<pki::PemPair> not_taken_;  ///< from the cluster, tried again: a port may become free
+  std::unique_ptr<configserver::ClusterAnswers> cluster_;
+  runtime::Task keeper_;
+};
+
+}  // namespace strake::controlplane

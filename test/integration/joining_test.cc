@@ -1,0 +1,177 @@
+// Machines join a cluster on the embedded API server; and what one server must bear.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "api/kinds.h"
+#include "base/fd.h"
+#include "integration/joining_stage.h"
+#include "net/http_client.h"
+#include "net/testing/raw_tls_client.h"
+#include "support/strake_command.h"
+
+namespace strake::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Controllers look and do not touch, so that a test says what the pools run.
+struct EmbeddedStage : UpStage {
+  EmbeddedStage() {
+    kube::Object modes(api::kStrakeConfig, {"", "cluster"});
+    for (const char* capability : {"render", "rollout"}) {
+      json::ensure(modes.json(), {"spec", "modes", capability}) = "observe";
+    }
+    EXPECT_TRUE(api().create(api::kStrakeConfig, modes, {}, call()).ok());
+    joining = std::make_unique<JoiningStage>(api(), kubeconfig_for("mcs", 24h, {"strake:config-servers"}));
+  }
+  std::unique_ptr<JoiningStage> joining;
+};
+
+EmbeddedStage& shared_stage() {
+  static EmbeddedStage stage;
+  return stage;
+}
+
+TEST(Joining, MachinesGetTheirConfigAndFollowARollout) { expect_machines_join(*shared_stage().joining); }
+TEST(Joining, EveryVersionIsAcceptedByItsValidator) { expect_every_byte_valid(*shared_stage().joining); }
+TEST(Joining, CertificatesAreReplacedInPlace) { expect_certificates_replaced(*shared_stage().joining); }
+TEST(Joining, AStubOfTheFirstYearsIsConverted) {
+  expect_old_stub_converted(*shared_stage().joining, shared_stage().kubeconfig());
+}
+TEST(Joining, EveryRefusalHasAReason) { expect_refusals_explained(*shared_stage().joining); }
+
+std::size_t peak_memory_kib(const Daemon& daemon) {
+  std::ifstream status(fmt::format("/proc/{}/status", daemon.pid()));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoul(line.substr(6));
+  }
+  return 0;
+}
+
+TEST(Joining, AThousandClientsSlowOnesAndGarbageAtOnce) {
+  JoiningStage& stage = *shared_stage().joining;
+  net::testing::TestAuthority authority;
+  stage.put_identity(authority);
+  stage.put_token("BOOTSTRAP-TOKEN");
+  stage.put_config("rendered-joiner-6", std::string(150'000, '6'));
+  stage.put_config("rendered-joiner-7", std::string(150'000, '7'));
+  stage.put_pool("joiner", "rendered-joiner-6", "rendered-joiner-6", 1);
+  stage.start();
+  ASSERT_TRUE(stage.daemon().says({"get this config", "pool=joiner", "rendered-joiner-6"})) << stage.daemon().log();
+  const std::string six = stage.ask("/config/joiner", "3.2.0", authority).body;
+  stage.put_pool("joiner", "rendered-joiner-7", "rendered-joiner-6", 1);
+  ASSERT_TRUE(stage.daemon().says({"get this config", "pool=joiner", "rendered-joiner-7"})) << stage.daemon().log();
+  const std::string seven = stage.ask("/config/joiner", "3.2.0", authority).body;
+  ASSERT_GT(seven.size(), 300'000U);
+  ASSERT_NE(six, seven);
+
+  const std::string url = stage.url();
+  const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  const std::string request =
+      "GET /config/joiner HTTP/1.1\r\nHost: a\r\nAccept: application/vnd.coreos.ignition+json;version=3.2.0\r\n"
+      "Connection: close\r\n\r\n";
+  // A thousand that asked and read nothing yet: each holds its connection and its place in the answer.
+  std::vector<net::testing::RawTlsClient> slow;
+  for (int i = 0; i < 1000; ++i) {
+    auto client = net::testing::RawTlsClient::connect(port, {.ca_pem = authority.pem(), .identity = {}});
+    ASSERT_TRUE(client.ok()) << i << ": " << client.error().to_string();
+    ASSERT_TRUE(client->write(i % 10 == 9 ? "\x01garbage \xff\r\n\r\n" : request).ok());
+    slow.push_back(*std::move(client));
+  }
+  // Meanwhile 200 others ask one after the other while the pool goes back and forth.
+  runtime::ThreadRuntime runtime;
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<runtime::Task> askers;
+    for (int i = 0; i < 4; ++i) {
+      askers.push_back(runtime.spawn("asker", [&](std::stop_token) {
+        for (int n = 0; n < 50; ++n) {
+          const net::Response response = stage.ask("/config/joiner", "3.2.0", authority);
+          if (response.status != 200 || (response.body != six && response.body != seven)) ++wrong;
+        }
+      }));
+    }
+    runtime::Task swapper = runtime.spawn("swapper", [&](std::stop_token) {
+      for (int i = 0; !stop; ++i) {
+        const std::string target = i % 2 == 0 ? "rendered-joiner-6" : "rendered-joiner-7";
+        stage.put_pool("joiner", target, target, 1);
+      }
+    });
+    for (runtime::Task& asker : askers) asker.join();
+    stop = true;
+  }
+  EXPECT_EQ(wrong, 0);
+  int whole = 0, refused = 0, other = 0;
+  for (net::testing::RawTlsClient& client : slow) {
+    const std::string answer = client.read_to_end();
+    const std::string body = answer.substr(std::min(answer.find("\r\n\r\n") + 4, answer.size()));
+    if (answer.starts_with("HTTP/1.1 200") && (body == six || body == seven)) {
+      ++whole;
+    } else if (answer.starts_with("HTTP/1.1 400") && body.empty()) {
+      ++refused;
+    } else {
+      ++other;
+    }
+  }
+  EXPECT_EQ(whole, 900);
+  EXPECT_EQ(refused, 100);
+  EXPECT_EQ(other, 0);
+  EXPECT_LT(peak_memory_kib(stage.daemon()), 300U * 1024);
+  EXPECT_EQ(stage.daemon().stop(), 0);
+}
+
+TEST(Joining, TheLastAnswerIsServedWhileTheApiIsAway) {
+  EmbeddedStage up;
+  JoiningStage& stage = *up.joining;
+  net::testing::TestAuthority authority;
+  stage.put_identity(authority, {"::1"});
+  stage.put_token("BOOTSTRAP-TOKEN");
+  stage.put_config("rendered-joiner-1", "one\n");
+  stage.put_pool("joiner", "rendered-joiner-1", "rendered-joiner-1", 1);
+  stage.start({}, "[::1]:0");
+  ASSERT_TRUE(stage.daemon().says({"get this config", "pool=joiner"})) << stage.daemon().log();
+  const std::string before = stage.ask("/config/joiner", "3.2.0", authority).body;
+  EXPECT_FALSE(before.empty());
+  EXPECT_TRUE(stage.daemon().metric("strake_config_server_answers_unconfirmed_seconds 0"));
+  EXPECT_EQ(up.daemon().stop(), 0);
+  const auto confirmed = [&] {
+    return stage.daemon().get("/metrics").find("\nstrake_config_server_answers_unconfirmed_seconds 0\n") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(comes_true([&] { return !confirmed(); })) << stage.daemon().log();
+  EXPECT_EQ(stage.ask("/config/joiner", "3.2.0", authority).body, before);
+  EXPECT_TRUE(stage.fetch("3.1.0", "joiner", authority).ok) << "over IPv6, without an API server";
+  EXPECT_EQ(stage.daemon().stop(), 0);
+}
+
+TEST(Joining, WrongOptionsSayWhatToDo) {
+  const TempDir folder;
+  std::ofstream(folder / "empty") << "";
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--tls-cert", "a.crt"}, "--tls-key"},
+      {{"--bootstrap-dir", folder.path().string()}, "--bootstrap-kubeconfig"},
+      {{"--bootstrap-dir", folder.path().string(), "--bootstrap-kubeconfig", "k"}, "--tls-cert"},
+      {{"--bootstrap-dir", folder.path().string(), "--bootstrap-kubeconfig", "k", "--bootstrap-cert", "noequals"},
+       "REGISTRY=FILE"},
+      {{"--bootstrap-dir", folder.path().string(), "--bootstrap-kubeconfig", "k", "--bootstrap-cert", "../a=b"},
+       "REGISTRY=FILE"},
+      {{"--tls-min-version", "1.1"}, "1.2"},
+      {{"--listen", "nowhere"}, "--listen"},
+      {{"--bootstrap-dir", folder.path().string(), "--bootstrap-kubeconfig", "k", "--tls-cert",
+        (folder / "empty").string(), "--tls-key", (folder / "empty").string()},
+       "certificate"},
+  };
+  for (const auto& [arguments, named] : cases) {
+    std::vector<std::string> all{"config-server"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const ProcessOutput output = run_strake(all);
+    EXPECT_EQ(output.exit.exit_code, 1) << fmt::format("{}", fmt::join(arguments, " "));
+    EXPECT_NE(output.stderr_bytes.find(named), std::string::npos) << output.stderr_bytes;
+  }
+}
+
+}  // namespace
+}  // namespace strake::test
