@@ -118,6 +118,7 @@ std::vector<FoundStub> find_stubs(const StubObjects& objects) {
     std::ranges::sort(stub.users);
   }
   std::vector<FoundStub> stubs;
+  stubs.reserve(found.size());
   for (auto& [key, stub] : found) stubs.push_back(std::move(stub));
   return stubs;
 }

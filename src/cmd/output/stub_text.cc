@@ -11,6 +11,7 @@ namespace {
 
 std::string users_text(const stub::FoundStub& found) {
   std::vector<std::string> users;
+  users.reserve(found.users.size());
   for (const stub::StubUser& user : found.users) users.push_back(user.to_string());
   return users.empty() ? "-" : fmt::format("{}", fmt::join(users, ", "));
 }

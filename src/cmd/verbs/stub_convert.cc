@@ -57,6 +57,7 @@ struct Repointing {
 
 std::vector<std::string> set_names(const std::vector<kube::ObjectPtr>& sets) {
   std::vector<std::string> names;
+  names.reserve(sets.size());
   for (const kube::ObjectPtr& set : sets) names.push_back(set->name());
   return names;
 }
