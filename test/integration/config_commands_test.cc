@@ -142,9 +142,20 @@ TEST_F(ConfigCommandsTest, ExplainNamesWinnersAndLosers) {
   const json::Value explained = json_of(output);
   const json::Array& subjects = json::find(explained, {"subjects"})->get_array();
   ASSERT_EQ(subjects.size(), 1u);
-  EXPECT_EQ(json::write(*json::find(subjects.at(0), {"contributions"})),
-            R"([{"source":"50-worker","wins":true,"sets":["contents.source","mode"],"inEffect":["mode"]},)"
-            R"({"source":"50-infra","wins":true,"sets":["contents.source"],"inEffect":["contents.source"]}])");
+  EXPECT_EQ(
+      json::write(*json::find(subjects.at(0), {"contributions"})),
+      fmt::format(R"([{{"source":"50-worker","wins":true,"sets":["contents.source","mode"],"inEffect":["mode"],)"
+                  R"("place":"{0}/10-worker.yaml:8"}},)"
+                  R"({{"source":"50-infra","wins":true,"sets":["contents.source"],"inEffect":["contents.source"],)"
+                  R"("place":"{0}/20-infra.yaml:8"}}])",
+                  sample()));
+  EXPECT_EQ(json::find_string(subjects.at(0), {"value"}), "0644, 9 bytes");
+  EXPECT_EQ(json::write(*json::find(subjects.at(0), {"contents"})), R"(["server b"])");
+  const ProcessOutput all = run_strake({"explain", "infra", "--all", "-f", sample()});
+  EXPECT_EQ(all.exit.exit_code, 0) << all.stderr_bytes;
+  EXPECT_NE(all.stdout_bytes.find("file /etc/chrony.conf: 0644, 9 bytes\n"), std::string::npos) << all.stdout_bytes;
+  EXPECT_EQ(all.stdout_bytes.find("server b"), std::string::npos) << "one line each";
+  EXPECT_EQ(run_strake({"explain", "infra", "-f", sample()}).exit.exit_code, 1) << "neither WHAT nor --all";
   const ProcessOutput text = run_strake({"explain", "infra", "/etc/chrony.conf", "-f", sample()});
   EXPECT_NE(text.stdout_bytes.find("in effect: mode; loses contents.source"), std::string::npos) << text.stdout_bytes;
   const ProcessOutput unknown = run_strake({"explain", "infra", "/etc/other", "-f", sample()});

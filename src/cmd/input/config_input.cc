@@ -178,6 +178,11 @@ class Collector {
   }
 
   Status remember(const kube::Object& object, const SourceLines::Origin& origin) {
+    // Far more than a cluster holds; what is small as text is large in memory.
+    constexpr std::size_t kMostObjects = 50'000;
+    if (++objects_ > kMostObjects) {
+      return error(Code::kExhausted, "{}: more than {} objects; give a part of them", origin.to_string(), kMostObjects);
+    }
     if (object.name().empty()) return error(Code::kInvalidArgument, "{}: metadata.name: missing", origin.to_string());
     if (files_.sources.add(object, origin)) return {};
     return error(Code::kInvalidArgument, "{} {} is there twice: {} and {}; remove one of them", object.kind(),
@@ -186,6 +191,7 @@ class Collector {
   }
 
   ConfigFiles& files_;
+  std::size_t objects_ = 0;
 };
 
 Result<kube::ObjectPtr> get_if_there(kube::KubeApi& api, const kube::Resource& resource, std::string_view name,

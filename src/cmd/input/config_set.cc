@@ -45,18 +45,25 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
   return machineconfig::with_images(std::move(set), images);
 }
 
-Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
+Result<ConfigFiles> read_config_input(const Invocation& invocation) {
   const std::string& path = invocation.value("filename");
   if (!path.empty()) {
     STRAKE_TRY(ConfigFiles files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
                                                            .files_dir = invocation.value("files-dir")}));
     for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
-    return std::move(files.set);
+    return files;
   }
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  return read_config_cluster(*api, cluster_call(runtime, invocation));
+  ConfigFiles files;
+  STRAKE_TRY(files.set, read_config_cluster(*api, cluster_call(runtime, invocation)));
+  return files;
+}
+
+Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
+  STRAKE_TRY(ConfigFiles files, read_config_input(invocation));
+  return std::move(files.set);
 }
 
 Result<std::vector<kube::ObjectPtr>> chosen_pools(const machineconfig::ConfigSet& set, const std::string& only) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cmd/cli/command.h"
+#include "cmd/input/config_input.h"
 #include "machineconfig/render/render_set.h"
 
 namespace strake::cmd {
@@ -15,7 +16,9 @@ inline constexpr OptionSpec kExtensionsImageOption{"extensions-image", "REF", "e
 inline constexpr OptionSpec kReleaseOption{
     "release", "REF", "take both images from this release (registry, layout or archive), likewise"};
 
-/// -f, or the cluster of the kubeconfig.
+/// -f, or the cluster of the kubeconfig, of which no lines are known.
+Result<ConfigFiles> read_config_input(const Invocation& invocation);
+/// The same without the lines.
 Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation);
 
 /// --os-image, --extensions-image and --release, where the set names no images; warns when there are none at all.

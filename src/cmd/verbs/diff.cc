@@ -63,14 +63,10 @@ constexpr auto kDiffOptions = join_options(kDiffOwnOptions, kImageOptions);
 /// A config of a pool, and where its parts come from when that is known.
 struct Comparand {
   kube::ObjectPtr config;
-  std::optional<machineconfig::Provenance> provenance;
+  std::optional<machineconfig::RenderInput>
+      input;  ///< what it was rendered from, for who asks where its parts are from
 
   std::string name() const { return config->name(); }
-  const json::Value& spec() const {
-    static const json::Value kNothing = json::Object{};
-    const json::Value* spec = api::spec_of(*config);
-    return spec == nullptr ? kNothing : *spec;
-  }
 };
 
 struct Comparison {
@@ -91,15 +87,17 @@ Result<Comparand> rendered_for(const ConfigSet& set, const kube::ObjectPtr& pool
   machineconfig::RenderInput input = machineconfig::render_input(set, pool);
   input.size_limit = std::nullopt;
   STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
-  STRAKE_TRY_CONTEXT(machineconfig::Provenance provenance, machineconfig::trace_pool(input), "pool {}", pool->name());
-  return Comparand{std::make_shared<const kube::Object>(std::move(plan.rendered)), std::move(provenance)};
+  return Comparand{std::make_shared<const kube::Object>(std::move(plan.rendered)), std::move(input)};
 }
 
-/// Configs that are right one by one can come to one that is not.
-Status check_usable(const Comparand& comparand) {
-  const auto usable = machineconfig::comparable_spec(comparand.spec());
-  if (usable.ok()) return {};
-  return Error(usable.error()).context(fmt::format("{}: merged, it is refused by nodes", comparand.name()));
+/// What is compared, read from a config that nobody keeps afterwards: a large one is in memory once. Configs that are
+/// right one by one can come to one that is not.
+Result<machineconfig::ComparableSpec> taken_apart(kube::ObjectPtr config) {
+  static const json::Value kNothing = json::Object{};
+  const json::Value* spec = api::spec_of(*config);
+  auto read = machineconfig::comparable_spec(spec == nullptr ? kNothing : *spec);
+  if (read.ok()) return read;
+  return Error(read.error()).context(fmt::format("{}: merged, it is refused by nodes", config->name()));
 }
 
 kube::ObjectPtr find_pool(const std::vector<kube::ObjectPtr>& pools, const std::string& name) {
@@ -114,7 +112,7 @@ Result<Comparand> one_side(const DiffSide& side, const std::string& pool) {
 }
 
 /// Told of one comparison after the other, so that no two are in memory at once.
-using ComparisonVisitor = std::function<Status(const Comparison& comparison)>;
+using ComparisonVisitor = std::function<Status(Comparison comparison)>;
 
 /// At least one of the sides is a config that stands for one pool.
 Status compare_with_single(const DiffSides& sides, const std::string& only, const ComparisonVisitor& visit) {
@@ -152,7 +150,7 @@ Status compare_sets(const ConfigSet& before, const ConfigSet& after, const std::
     STRAKE_TRY_CONTEXT(Comparand proposed, rendered_for(after, new_pool), "after");
     Comparison comparison{name, std::nullopt, std::move(proposed)};
     if (old_pool) comparison.before = rendered_for(before, old_pool);
-    STRAKE_CHECK_OK(visit(comparison));
+    STRAKE_CHECK_OK(visit(std::move(comparison)));
   }
   return {};
 }
@@ -189,14 +187,12 @@ Result<machineconfig::DisruptionContext> disruption_context(const std::string& p
 
 /// Who has a say in a subject: every MachineConfig with something in effect, in merge order. A unit that is there only
 /// for its drop-ins, or a user only for its keys, is from whoever brought those.
-std::string origin_of(const std::optional<machineconfig::Provenance>& provenance,
-                      const machineconfig::Subject& subject) {
-  if (!provenance) return "";
+std::string origin_of(const machineconfig::Provenance& provenance, const machineconfig::Subject& subject) {
   std::vector<machineconfig::Subject> subjects{subject};
-  if (provenance->find(subject) == nullptr) subjects = provenance->lookup(subject.name);
+  if (provenance.find(subject) == nullptr) subjects = provenance.lookup(subject.name);
   std::vector<std::string> winners;
   for (const machineconfig::Subject& part : subjects) {
-    for (const machineconfig::Contribution& contribution : *provenance->find(part)) {
+    for (const machineconfig::Contribution& contribution : *provenance.find(part)) {
       if (contribution.wins() && std::ranges::find(winners, contribution.source) == winners.end()) {
         winners.push_back(contribution.source);
       }
@@ -205,24 +201,13 @@ std::string origin_of(const std::optional<machineconfig::Provenance>& provenance
   return fmt::format("{}", fmt::join(winners, ", "));
 }
 
-Result<machineconfig::SpecDiff> diff_of(const Comparand& before, const Comparand& after,
-                                        const machineconfig::DisruptionContext& context, bool show_secrets) {
-  machineconfig::SpecDiffOptions options;
-  options.context = context;
-  options.show_secrets = show_secrets;
-  options.before_name = before.name();
-  options.after_name = after.name();
-  STRAKE_TRY_CONTEXT(machineconfig::SpecDiff diff, machineconfig::diff_specs(before.spec(), after.spec(), options),
-                     "comparing {} with {}", before.name(), after.name());
-  for (machineconfig::SpecChange& change : diff.changes) {
-    change.before_from = origin_of(before.provenance, change.subject);
-    change.after_from = origin_of(after.provenance, change.subject);
-  }
-  if (diff.empty() && before.provenance && after.provenance && before.name() != after.name()) {
-    diff.notes.emplace_back(
-        "only the name of the rendered config changes: nodes go to it, and nothing on them changes");
-  }
-  return diff;
+/// Adds to each change who made it so.
+Status add_origins(const machineconfig::RenderInput& input, std::string machineconfig::SpecChange::* from,
+                   machineconfig::SpecDiff& diff) {
+  if (diff.changes.empty()) return {};
+  STRAKE_TRY(const machineconfig::Provenance provenance, machineconfig::trace_pool(input));
+  for (machineconfig::SpecChange& change : diff.changes) change.*from = origin_of(provenance, change.subject);
+  return {};
 }
 
 /// MachineConfigs that reach no node are named: a role with a typing error looks exactly so.
@@ -276,18 +261,32 @@ class Findings {
   Findings(const Invocation& invocation, const DiffSides& sides, machineconfig::DisruptionContext context, bool live)
       : invocation_(invocation), sides_(sides), context_(std::move(context)), live_(live) {}
 
-  Status add(const Comparison& comparison) {
+  Status add(Comparison comparison) {
     if (live_) remember(comparison);
-    if (!comparison.before) return check_usable(comparison.after);
-    if (!comparison.before->ok()) return tell_broken(comparison, comparison.before->error());
-    const Comparand& before = **comparison.before;
-    auto diff = diff_of(before, comparison.after, context_, invocation_.is_set("show-secrets"));
-    if (!diff.ok()) {
-      STRAKE_CHECK_OK(check_usable(comparison.after));
-      if (Status usable = check_usable(before); !usable.ok()) return tell_broken(comparison, usable.error());
-      return diff.error();
+    Comparand& after = comparison.after;
+    machineconfig::SpecDiffOptions options;
+    options.context = context_;
+    options.show_secrets = invocation_.is_set("show-secrets");
+    options.after_name = after.name();
+    STRAKE_TRY(const machineconfig::ComparableSpec new_spec, taken_apart(std::move(after.config)));
+    if (!comparison.before) return {};
+    if (!comparison.before->ok()) {
+      return tell_broken(comparison.pool, options.after_name, comparison.before->error());
     }
-    found.pools.emplace_back(comparison.pool, *std::move(diff));
+    Comparand& before = **comparison.before;
+    options.before_name = before.name();
+    const bool both_rendered = before.input && after.input;
+    const auto old_spec = taken_apart(std::move(before.config));
+    if (!old_spec.ok()) return tell_broken(comparison.pool, options.after_name, old_spec.error());
+    STRAKE_TRY_CONTEXT(machineconfig::SpecDiff diff, machineconfig::diff_comparable(*old_spec, new_spec, options),
+                       "comparing {} with {}", options.before_name, options.after_name);
+    if (before.input) STRAKE_CHECK_OK(add_origins(*before.input, &machineconfig::SpecChange::before_from, diff));
+    if (after.input) STRAKE_CHECK_OK(add_origins(*after.input, &machineconfig::SpecChange::after_from, diff));
+    if (diff.empty() && both_rendered && diff.before_name != diff.after_name) {
+      diff.notes.emplace_back(
+          "only the name of the rendered config changes: nodes go to it, and nothing on them changes");
+    }
+    found.pools.emplace_back(comparison.pool, std::move(diff));
     return {};
   }
 
@@ -317,11 +316,10 @@ class Findings {
     }
   }
 
-  Status tell_broken(const Comparison& comparison, const Error& why) {
+  Status tell_broken(const std::string& pool, const std::string& config, const Error& why) {
     invocation_.out().warn(fmt::format("before: {}", why.to_string()));
     found.set_changes.push_back(
-        {comparison.pool.empty() ? "MachineConfig " + comparison.after.name() : "pool " + comparison.pool,
-         "could not be rendered before, and now can",
+        {pool.empty() ? "MachineConfig " + config : "pool " + pool, "could not be rendered before, and now can",
          "nodes run the last config that could be rendered; from it they go to this one, with all that was added since",
          true});
     return {};
@@ -343,7 +341,7 @@ Result<int> show_difference(const Invocation& invocation, DiffFormat format) {
   Findings findings(invocation, sides, context, input.live_cluster() != nullptr);
   json::Array unused = compare_rest(invocation, sides, findings.found);
   const std::string& only = invocation.value("pool");
-  const auto add = [&](const Comparison& comparison) { return findings.add(comparison); };
+  const auto add = [&](Comparison comparison) { return findings.add(std::move(comparison)); };
   STRAKE_CHECK_OK(sides.before.single || sides.after.single
                       ? compare_with_single(sides, only, add)
                       : compare_sets(sides.before.set, sides.after.set, only, add));

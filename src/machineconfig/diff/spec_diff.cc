@@ -85,11 +85,16 @@ void add_notes(SpecDiffBuilder& builder) {
 Result<SpecDiff> diff_specs(const json::Value& before, const json::Value& after, const SpecDiffOptions& options) {
   STRAKE_TRY_CONTEXT(const ComparableSpec old_spec, comparable_spec(before), "old config");
   STRAKE_TRY_CONTEXT(const ComparableSpec new_spec, comparable_spec(after), "new config");
+  return diff_comparable(old_spec, new_spec, options);
+}
+
+Result<SpecDiff> diff_comparable(const ComparableSpec& old_spec, const ComparableSpec& new_spec,
+                                 const SpecDiffOptions& options) {
   SpecDiff diff;
   diff.before_name = options.before_name;
   diff.after_name = options.after_name;
   STRAKE_TRY(diff.verdict, judge_disruption(old_spec, new_spec, options.context));
-  STRAKE_TRY(diff.on_strake, consequence_of(&before, after, options.context.policy));
+  STRAKE_TRY(diff.on_strake, consequence_of_change(old_spec, new_spec, options.context.policy));
   SpecDiffBuilder builder(old_spec, new_spec, options, diff);
   add_value_change(builder, SubjectKind::kOsImage, old_spec.os_image, new_spec.os_image);
   add_value_change(builder, SubjectKind::kExtensionsImage, old_spec.extensions_image, new_spec.extensions_image);

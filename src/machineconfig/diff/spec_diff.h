@@ -52,6 +52,9 @@ struct SpecDiffOptions {
 inline constexpr std::size_t kMaxDiffedFileBytes = 4u << 20;
 
 Result<SpecDiff> diff_specs(const json::Value& before, const json::Value& after, const SpecDiffOptions& options = {});
+/// The same for specs that were read already, so that a large one need not be in memory twice.
+Result<SpecDiff> diff_comparable(const ComparableSpec& before, const ComparableSpec& after,
+                                 const SpecDiffOptions& options = {});
 
 /// "each node reboots": what a class means for the nodes of a pool.
 std::string_view meaning_of(DisruptionClass disruption);

@@ -241,15 +241,20 @@ Result<Consequence> consequence_of(const json::Value* from, const json::Value& t
   static const json::Value kNothing = json::Object{};
   STRAKE_TRY_CONTEXT(const ComparableSpec before, comparable_spec(from == nullptr ? kNothing : *from), "old config");
   STRAKE_TRY_CONTEXT(const ComparableSpec after, comparable_spec(to), "new config");
+  if (from != nullptr) return consequence_of_change(before, after, policy, capabilities);
   Consequence consequence;
   BeyondAgent beyond(before, after, capabilities);
   consequence.beyond_agent = beyond.found();
-  if (from == nullptr) {
-    beyond.add_first_installation(consequence.beyond_agent);
-    consequence.disruption = DisruptionClass::kReboot;
-    consequence.reasons.emplace_back("first configuration of this node");
-    return consequence;
-  }
+  beyond.add_first_installation(consequence.beyond_agent);
+  consequence.disruption = DisruptionClass::kReboot;
+  consequence.reasons.emplace_back("first configuration of this node");
+  return consequence;
+}
+
+Result<Consequence> consequence_of_change(const ComparableSpec& before, const ComparableSpec& after,
+                                          const DisruptionPolicy& policy, const Capabilities& capabilities) {
+  Consequence consequence;
+  consequence.beyond_agent = BeyondAgent(before, after, capabilities).found();
   DisruptionContext context;
   context.policy = policy;
   context.comparison = FileComparison::kDecoded;

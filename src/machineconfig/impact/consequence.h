@@ -56,6 +56,11 @@ struct Consequence {
 Result<Consequence> consequence_of(const json::Value* from, const json::Value& to, const DisruptionPolicy& policy,
                                    const Capabilities& capabilities = agent_capabilities());
 
+/// The same for specs that were read for a comparison already.
+Result<Consequence> consequence_of_change(const ComparableSpec& before, const ComparableSpec& after,
+                                          const DisruptionPolicy& policy,
+                                          const Capabilities& capabilities = agent_capabilities());
+
 /// The policy of a cluster: its MachineConfiguration/cluster over the defaults, or the defaults alone when there is
 /// none. A policy that cannot be read is an error: the defaults in its place would be a guess about reboots.
 Result<DisruptionPolicy> read_disruption_policy(kube::KubeApi& api, const kube::Call& call);
