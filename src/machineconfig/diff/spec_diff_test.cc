@@ -123,7 +123,7 @@ TEST(SpecDiff, EqualSpecsDoNotDiffer) {
   EXPECT_EQ(to_text(diff), "No difference.\n");
   EXPECT_EQ(
       json::write(to_json(diff)),
-      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","actions":["None"],"drain":false,"agentClass":"none","agentActions":[],"agentRefuses":[],)"
+      R"({"before":"","after":"","reconcilable":true,"reason":"","class":"none","meaning":"","actions":["None"],"drain":false,"agentClass":"none","agentActions":[],"agentRefuses":[],)"
       R"("changedFiles":[],"changedUnits":[],"changes":[],"notes":[]})");
 }
 
@@ -319,11 +319,11 @@ Because:   file /etc/chrony.conf (no policy names it, so the node reboots)
 TEST(SpecDiff, IrreconcilableFirst) {
   const SpecDiff diff = diff_of(ignition_spec(""), ignition_spec(R"("storage":{"directories":[{"path":"/etc/d"}]})"));
   const std::string text = to_text(diff);
-  EXPECT_TRUE(text.starts_with(
-      "Class:     reinstall: running nodes cannot follow: the pool degrades and takes nothing more until "
-      "this is taken back; machines must be installed anew\n"
-      "Actions:   none needed\nDrain:     no\n"
-      "Because:   directory /etc/d (ignition directories section contains changes)\n"))
+  EXPECT_TRUE(
+      text.starts_with("Class:     reinstall: running nodes cannot follow: the pool degrades and takes no further "
+                       "change, of anything, until this one is taken back; only machines installed anew get it\n"
+                       "Actions:   none needed\nDrain:     no\n"
+                       "Because:   directory /etc/d (ignition directories section contains changes)\n"))
       << text;
   EXPECT_EQ(diff.changes[0].why, "a running node cannot follow: ignition directories section contains changes");
   EXPECT_FALSE(*json::find_bool(to_json(diff), {"reconcilable"}));
