@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ignition/config.h"
+#include "ignition/translate.h"
 
 namespace strake::ignition::convert_test {
 
@@ -59,6 +60,24 @@ TEST(IgnitionConvert, AnEmptySectionIsNotLost) {
       convert(value_of(R"({"ignition":{"version":"3.5.0"},"kernelArguments":{},"storage":{"luks":[]}})"), {3, 1});
   ASSERT_TRUE(converted.ok()) << converted.error().to_string();
   EXPECT_EQ(json::write(*converted), R"({"ignition":{"version":"3.1.0"}})");
+}
+
+TEST(IgnitionConvert, DefaultModesAreWrittenOutOnRequestOnly) {
+  json::Value config = *json::parse(
+      R"({"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/d"},{"path":"/e","mode":448}],"files":[)"
+      R"({"path":"/a","contents":{"source":"data:,x"}},{"path":"/b","mode":0,"contents":{"source":"data:,x"}},)"
+      R"({"path":"/c","append":[{"source":"data:,x"}]}]}})");
+  const json::Value as_before = *convert(config, {2, 2});
+  EXPECT_EQ(json::find(as_before.at("storage").at("files").at(0), {"mode"}), nullptr);
+  write_default_modes(config);
+  const json::Value lowered = *convert(config, {2, 2});
+  EXPECT_FALSE(check(lowered).report.is_fatal());
+  const json::Value& storage = lowered.at("storage");
+  EXPECT_EQ(json::find_int(storage.at("files").at(0), {"mode"}), 0644);
+  EXPECT_EQ(json::find_int(storage.at("files").at(1), {"mode"}), 0);
+  EXPECT_EQ(json::find(storage.at("files").at(2), {"mode"}), nullptr);
+  EXPECT_EQ(json::find_int(storage.at("directories").at(0), {"mode"}), 0755);
+  EXPECT_EQ(json::find_int(storage.at("directories").at(1), {"mode"}), 0700);
 }
 
 }  // namespace strake::ignition::convert_test

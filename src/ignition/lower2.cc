@@ -293,6 +293,19 @@ class LoweredConfig {
 
 }  // namespace
 
+void write_default_modes(json::Value& config) {
+  const auto write = [&](std::string_view list, int mode, bool only_whole) {
+    json::Value* nodes = json::find(config, {"storage", list});
+    if (nodes == nullptr || !nodes->is_array()) return;
+    for (json::Value& node : nodes->get_array()) {
+      const bool is_whole = json::find(node, {"contents", "source"}) != nullptr;
+      if (!only_whole || is_whole) node.get_object().emplace("mode", mode);
+    }
+  };
+  write("files", 0644, true);
+  write("directories", 0755, false);
+}
+
 Result<json::Value> lower_to_2_2(const json::Value& config) { return LoweredConfig(config).make(); }
 
 }  // namespace strake::ignition

@@ -30,6 +30,10 @@ Result<json::Value> raise_to_3_0(const json::Value& config, RaiseFrom2 way);
 /// Spec 3.x as a newer 3.x. Nothing is ever refused.
 json::Value raise_spec3(json::Value config, SpecVersion from, SpecVersion to);
 
+/// Writes out, in a config of spec 3, the modes it takes for granted: 0644 for files that are written whole, 0755 for
+/// directories. Spec 2 takes a missing one for 0000. A file that is only appended to keeps the mode it has.
+void write_default_modes(json::Value& config);
+
 /// Spec 3.2 as 2.2.
 Result<json::Value> lower_to_2_2(const json::Value& config);
 

@@ -436,5 +436,35 @@ TEST_F(ConfigCommandsTest, TheSameQuestionsAreAnsweredByACluster) {
   EXPECT_EQ(ask({"mode", "set", "rollout", "sometimes"}).exit.exit_code, 1);
 }
 
+TEST_F(ConfigCommandsTest, IgnitionShowSaysWhatAMachineWillDo) {
+  const std::string config =
+      R"({"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"$6$salt$topsecret"}]},)"
+      R"("storage":{"directories":[{"path":"/d"}],"files":[{"path":"/a","contents":{"source":"data:,hello"}},)"
+      R"({"path":"/p","overwrite":true,"contents":{"source":"data:,password%3Dtopsecret1"}},)"
+      R"({"path":"/c","append":[{"source":"data:,x"}]},{"path":"/r","contents":{"source":"https://x.example/"}}]}})";
+  const std::string shown = run_strake({"ignition", "show", "-"}, config).stdout_bytes;
+  EXPECT_NE(shown.find("dir   0755           /d\nfile  0644        5  /a\nfile  0644       19  /p overwrites\n"
+                       "file  as is        0  /c appends\nfile  0644        -  /r\nuser  core keys 0 password\n"),
+            std::string::npos)
+      << shown;
+  const std::string hidden = run_strake({"ignition", "show", "-o", "json", "-"}, config).stdout_bytes;
+  EXPECT_EQ(hidden.find("topsecret"), std::string::npos) << hidden;
+  EXPECT_NE(hidden.find("data:,hello"), std::string::npos) << hidden;
+  const std::string asked = run_strake({"ignition", "show", "-o", "json", "--show-secrets", "-"}, config).stdout_bytes;
+  EXPECT_NE(asked.find("password%3Dtopsecret1"), std::string::npos) << asked;
+
+  // In spec 2 a missing mode is 0000, so the conversion writes out what spec 3 meant.
+  const std::string lowered = run_strake({"ignition", "convert", "--to", "2.2", "-"}, config).stdout_bytes;
+  const std::string as_spec2 = run_strake({"ignition", "show", "-"}, lowered).stdout_bytes;
+  EXPECT_NE(as_spec2.find("dir   0755           /d\nfile  0644        5  /a\nfile  0644       19  /p overwrites\n"
+                          "file  as is        1  /c appends\nfile  0644        -  /r\n"),
+            std::string::npos)
+      << as_spec2;
+  const std::string spec2 = R"({"ignition":{"version":"2.2.0"},"storage":{"files":[)"
+                            R"({"filesystem":"root","path":"/a","contents":{"source":"data:,hello"}}]}})";
+  EXPECT_NE(run_strake({"ignition", "show", "-"}, spec2).stdout_bytes.find("file  0000        5  /a overwrites\n"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace strake::test

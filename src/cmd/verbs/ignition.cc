@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/butane_input.h"
 #include "cmd/input/connection.h"
@@ -7,6 +8,8 @@
 #include "cmd/output/format.h"
 #include "codec/yaml.h"
 #include "ignition/config.h"
+#include "ignition/translate.h"
+#include "machineconfig/diff/redact.h"
 
 namespace strake::cmd {
 
@@ -21,7 +24,8 @@ constexpr ArgumentSpec kConfigFile[] = {
     {"FILE", "an Ignition config (JSON, gzipped JSON or that in base64) or a Butane config; - is standard input", true,
      false, kFileValue}};
 constexpr OptionSpec kValidateOptions[] = {kOutputOption, kFilesDirOption, {"strict", "", "warnings count as errors"}};
-constexpr OptionSpec kShowOptions[] = {kOutputOption, kFilesDirOption};
+constexpr OptionSpec kShowOptions[] = {
+    kOutputOption, kFilesDirOption, {"show-secrets", "", "show passwords, keys and secret contents in -o json too"}};
 constexpr OptionSpec kMergeOptions[] = {kFilesDirOption};
 constexpr OptionSpec kConvertOptions[] = {
     kFilesDirOption, {"to", "VERSION", "spec version of the result: 2.2, 3.1, 3.2, 3.3, 3.4 or 3.5", "3.5"}};
@@ -116,8 +120,86 @@ Result<int> run_ignition_validate(const Invocation& invocation) {
   return all_fine ? kExitOk : kExitError;
 }
 
-std::string describe_file(const ignition::FileEntry& file) {
-  return fmt::format("file  {:04o} {:>8}  {}\n", file.mode, file.contents.size(), file.path);
+/// How many bytes the machine writes, unpacked; "-" when they must be fetched.
+std::string contents_size(const json::Value& file) {
+  json::Value alone = json::Object{{"storage", json::Object{{"files", json::Array{file}}}}};
+  alone.at("storage").at("files").at(0).get_object().erase("append");
+  const auto decoded = ignition::files_of(alone);
+  return decoded.ok() ? fmt::format("{}", decoded->front().contents.size()) : "-";
+}
+
+/// What a machine makes of it: spec 2 overwrites unless told otherwise and takes a missing mode for 0000, spec 3
+/// neither.
+std::string describe_file(const json::Value& file, ignition::SpecVersion version) {
+  const bool is_spec2 = version.major == 2;
+  const bool appends2 = is_spec2 && json::find_bool(file, {"append"}) == true;
+  const json::Value* parts = json::find(file, {"append"});
+  const bool appends = appends2 || (parts != nullptr && parts->is_array() && !parts->get_array().empty());
+  const bool is_whole = !appends2 && (is_spec2 || json::find(file, {"contents", "source"}) != nullptr);
+  const auto given = json::find_int(file, {"mode"});
+  const std::string mode = given ? fmt::format("{:04o}", *given) : is_whole ? (is_spec2 ? "0000" : "0644") : "as is";
+  const bool overwrites = json::find_bool(file, {"overwrite"}).value_or(is_spec2 && !appends2);
+  return fmt::format("file  {} {:>8}  {}{}{}\n", mode, contents_size(file),
+                     json::find_string(file, {"path"}).value_or(""), overwrites && is_whole ? " overwrites" : "",
+                     appends ? " appends" : "");
+}
+
+std::string describe_directory(const json::Value& directory, ignition::SpecVersion version) {
+  const auto mode = json::find_int(directory, {"mode"}).value_or(version.major == 2 ? 0 : 0755);
+  return fmt::format("dir   {:04o}           {}\n", mode, json::find_string(directory, {"path"}).value_or(""));
+}
+
+std::string describe_link(const json::Value& link) {
+  return fmt::format("link                 {} -> {}{}\n", json::find_string(link, {"path"}).value_or(""),
+                     json::find_string(link, {"target"}).value_or(""),
+                     json::find_bool(link, {"hard"}) == true ? " hard" : "");
+}
+
+/// Keys and hashes are counted, not shown.
+std::string describe_user(const json::Value& user) {
+  const json::Value* keys = json::find(user, {"sshAuthorizedKeys"});
+  return fmt::format("user  {} keys {}{}\n", json::find_string(user, {"name"}).value_or(""),
+                     keys != nullptr && keys->is_array() ? keys->get_array().size() : 0,
+                     json::find_string(user, {"passwordHash"}).value_or("").empty() ? "" : " password");
+}
+
+/// A file's contents are shown when nothing about them looks secret.
+bool may_show_contents(const json::Value& file) {
+  const auto decoded = ignition::files_of(json::Object{{"storage", json::Object{{"files", json::Array{file}}}}});
+  if (!decoded.ok() || find_secret(decoded->front().contents)) return false;
+  const auto mode = json::find_int(file, {"mode"});
+  return !find_secret_place(decoded->front().path,
+                            mode ? std::optional(static_cast<std::uint32_t>(*mode)) : std::nullopt);
+}
+
+/// What is secret by its place, and contents that look it.
+void hide_secrets(json::Value& config) {
+  const auto each = [&](std::initializer_list<std::string_view> path, const auto& visit) {
+    json::Value* items = json::find(config, path);
+    if (items == nullptr || !items->is_array()) return;
+    for (json::Value& item : items->get_array()) visit(item);
+  };
+  // Every data URL is hidden first; those of harmless files come back.
+  std::vector<std::optional<json::Value>> shown;
+  each({"storage", "files"}, [&](json::Value& file) {
+    const json::Value* source = json::find(file, {"contents", "source"});
+    shown.push_back(source != nullptr && may_show_contents(file) ? std::optional(*source) : std::nullopt);
+  });
+  for (auto& [name, section] : config.get_object()) machineconfig::hide_secret_members(section);
+  std::size_t index = 0;
+  each({"storage", "files"}, [&](json::Value& file) {
+    if (const auto& source = shown[index++]; source) *json::find(file, {"contents", "source"}) = *source;
+  });
+  const auto hide_text = [](json::Value& holder) {
+    const auto text = json::find_string(holder, {"contents"});
+    if (text && find_secret(*text)) holder.get_object()["contents"] = kHiddenSecret;
+  };
+  each({"systemd", "units"}, [&](json::Value& unit) {
+    hide_text(unit);
+    if (json::Value* dropins = json::find(unit, {"dropins"}); dropins != nullptr && dropins->is_array()) {
+      for (json::Value& dropin : dropins->get_array()) hide_text(dropin);
+    }
+  });
 }
 
 /// Spec 2 also has `enable`, which `enabled` overrules.
@@ -133,11 +215,11 @@ void print_references(const json::Value& config, Output& out) {
     const json::Value* references = json::find(config, {"ignition", "config", list});
     if (references == nullptr) continue;
     for (const json::Value& reference : references->get_array()) {
-      out.text(fmt::format("{:5} {}\n", list, json::find_string(reference, {"source"}).value_or("")));
+      out.text(fmt::format("{:5} {}\n", list, without_secrets(json::find_string(reference, {"source"}).value_or(""))));
     }
   }
   if (const auto replace = json::find_string(config, {"ignition", "config", "replace", "source"}); replace) {
-    out.text(fmt::format("replace {}\n", *replace));
+    out.text(fmt::format("replace {}\n", without_secrets(*replace)));
   }
 }
 
@@ -147,6 +229,7 @@ Result<int> run_ignition_show(const Invocation& invocation) {
   STRAKE_TRY(ignition::Checked checked, read_valid_config(invocation, file));
   ignition::normalise(checked.config);
   if (as_json) {
+    if (!invocation.is_set("show-secrets")) hide_secrets(checked.config);
     invocation.out().document(json::write_pretty(checked.config));
     return kExitOk;
   }
@@ -161,10 +244,15 @@ Result<int> run_ignition_show(const Invocation& invocation) {
                              items.get_array().size()));
     }
   }
-  // A stub's files may have to be fetched; then only their number is known.
-  if (const auto files = ignition::files_of(checked.config); files.ok()) {
-    for (const ignition::FileEntry& entry : *files) out.text(describe_file(entry));
-  }
+  const auto each = [&](std::initializer_list<std::string_view> path, const auto& describe) {
+    const json::Value* items = json::find(checked.config, path);
+    if (items == nullptr) return;
+    for (const json::Value& item : items->get_array()) out.text(describe(item));
+  };
+  each({"storage", "directories"}, [&](const json::Value& item) { return describe_directory(item, checked.version); });
+  each({"storage", "files"}, [&](const json::Value& item) { return describe_file(item, checked.version); });
+  each({"storage", "links"}, describe_link);
+  each({"passwd", "users"}, describe_user);
   if (const json::Value* units = json::find(checked.config, {"systemd", "units"}); units != nullptr) {
     for (const json::Value& unit : units->get_array()) out.text(describe_unit(unit));
   }
@@ -177,7 +265,8 @@ Result<int> run_ignition_convert(const Invocation& invocation) {
   const std::string full = std::ranges::count(wanted, '.') == 1 ? wanted + ".0" : wanted;
   STRAKE_TRY_CONTEXT(const ignition::SpecVersion to, ignition::parse_spec_version(full), "--to '{}'", wanted);
   const std::string& file = invocation.value("FILE");
-  STRAKE_TRY(const ignition::Checked checked, read_valid_config(invocation, file));
+  STRAKE_TRY(ignition::Checked checked, read_valid_config(invocation, file));
+  if (checked.version.major == 3 && to.major == 2) ignition::write_default_modes(checked.config);
   STRAKE_TRY_CONTEXT(const json::Value converted, ignition::convert(checked.config, to), "{}", shown_path(file));
   invocation.out().document(json::write_pretty(converted));
   return kExitOk;
@@ -222,8 +311,10 @@ const CommandSpec kIgnitionValidateCommand{
 const CommandSpec kIgnitionShowCommand{
     "ignition show",
     "Show what an Ignition config contains.",
-    "Text: the spec version, the configs it merges, how many entries each section has, files with mode and size, "
-    "units. -o json: the config with only the members of its spec, without nulls and empty lists.\n\n"
+    "Text: the spec version, the configs it merges, how many entries each section has, and what a machine will do: "
+    "files with the mode they get (in spec 2 a missing one is 0000) and their unpacked size (- when they are fetched), "
+    "directories, links, users, units. -o json: the config with only the members of its spec, without nulls and empty "
+    "lists, secrets hidden.\n\n"
     "  strake ignition show worker.ign",
     kConfigFile,
     kShowOptions,
@@ -236,7 +327,8 @@ const CommandSpec kIgnitionConvertCommand{
     "Reads spec 2.0 to 2.2 and 3.0 to 3.5, stubs and full configs; writes 2.2 and 3.1 to 3.5. A config that uses "
     "something the target cannot express is refused, and every such member is named; nothing is dropped silently, and "
     "entries stay in order. From spec 2 to 3, config.append becomes config.merge, and files, units and keys that spec "
-    "2 let repeat are refused, except the same key twice. A machine boots with the lowest spec its boot image knows: "
+    "2 let repeat are refused, except the same key twice. From spec 3 to 2, modes that are not set are written out, "
+    "because spec 2 would take them for 0000. A machine boots with the lowest spec its boot image knows: "
     "3.1 is right for a stub.\n\n"
     "  strake ignition convert --to 3.1 worker.ign > worker-3.1.ign\n"
     "  strake ignition convert --to 3.4 --files-dir files/ worker.bu > worker.ign",
