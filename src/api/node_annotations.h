@@ -55,6 +55,10 @@ inline constexpr std::string_view kServiceCaRotate = "machineconfiguration.opens
 /// On a rendered config: the image that was built for it before the cluster was.
 inline constexpr std::string_view kPreBuiltImage = "machineconfiguration.openshift.io/pre-built-image";
 inline constexpr std::string_view kReleasePayloadImage = "machineconfiguration.openshift.io/release-payload-image";
+/// On a KubeletConfig or ContainerRuntimeConfig: the number in the names of its MachineConfigs, "" for none.
+inline constexpr std::string_view kConfigNameSuffix = "machineconfiguration.openshift.io/mc-name-suffix";
+/// Strake's own, on a generated MachineConfig: what it was made of, "KubeletConfig/small@3" with the generation.
+inline constexpr std::string_view kGeneratedFrom = "strake.dev/generated-from";
 /// Strake's own, on the ControllerConfig: the release the cluster began with, and who signed the present one.
 inline constexpr std::string_view kInstalledVersion = "strake.dev/installed-version";
 inline constexpr std::string_view kReleaseSignature = "strake.dev/release-signature";

@@ -55,8 +55,17 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   render_options.on_agreement = options.on_agreement;
   render_options.hooks = options.hooks;
   render_options.on_report = options.on_render;
+  // Beside another manager what is generated is that manager's, and not one write of ours.
+  const bool generates = modes.render == api::Mode::kOwn;
+  render_options.generators_processed = generates;
   machineconfig::RenderController render(runtime, api, std::move(render_options));
+  std::optional<machineconfig::GeneratorController> generator;
   std::optional<rollout::RolloutController> rollout;
+  if (generates) {
+    generator.emplace(runtime, api,
+                      machineconfig::GeneratorOptions{options.version, options.hooks, options.on_generate});
+    generator->start();
+  }
   render.start();
   if (modes.rollout == api::Mode::kOwn) {
     rollout::RolloutOptions rollout_options{options.hooks, options.on_pool};
@@ -66,6 +75,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   watch.wait_while(acting.modes, stop);
   if (rollout) rollout->stop();
   render.stop();
+  if (generator) generator->stop();
 }
 
 /// Of several processes one acts: the holder of the lease.

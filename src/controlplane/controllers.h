@@ -10,6 +10,7 @@
 #include "controlplane/cluster_modes.h"
 #include "kube/hooks.h"
 #include "kube/kube_api.h"
+#include "machineconfig/generate/generator_controller.h"
 #include "machineconfig/render/render_controller.h"
 #include "rollout/rollout_controller.h"
 
@@ -38,11 +39,12 @@ struct ControllersOptions {
   std::function<void(const machineconfig::Agreement& agreement)> on_agreement{};
   std::function<void(const rollout::PoolReport& report)> on_pool{};
   std::function<void(const machineconfig::RenderReport& report)> on_render{};
+  std::function<void(const machineconfig::GenerateReport& report)> on_generate{};
 };
 
-/// Runs the render and rollout controllers until stopped; contends for the lease first where they may write. Nothing
-/// but the token ends it: a server that is away, rights that are missing or a config that cannot be read are told to
-/// the callbacks and waited for.
+/// Runs the render, generator and rollout controllers until stopped; contends for the lease first where they may write.
+/// Nothing but the token ends it: a server that is away, rights that are missing or a config that cannot be read are
+/// told to the callbacks and waited for.
 void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                      std::stop_token stop);
 

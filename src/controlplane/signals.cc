@@ -46,6 +46,7 @@ void Signals::listen_to(ControllersOptions& options) {
   options.on_agreement = [this](const machineconfig::Agreement& agreement) { agreement_changed(agreement); };
   options.on_pool = [this](const rollout::PoolReport& report) { pool_planned(report); };
   options.on_render = [this](const machineconfig::RenderReport& report) { pool_rendered(report); };
+  options.on_generate = [this](const machineconfig::GenerateReport& report) { config_generated(report); };
   options.on_overdue = [this] {
     // Two rollouts at once could let more nodes go than maxUnavailable allows.
     log_.error("the lease is lost and the controllers did not stop in time; exiting so that only one leads");
@@ -231,6 +232,16 @@ void Signals::pool_planned(const rollout::PoolReport& report) {
   if (!known.empty() && report.troubles.empty() && !report.gone) {
     log_.info("a pool gets on again", {{"pool", report.pool}});
   }
+}
+
+void Signals::config_generated(const machineconfig::GenerateReport& report) {
+  if (report.refusal.empty()) {
+    log_.info("made into MachineConfigs again", {{"source", report.source}});
+    return;
+  }
+  metrics_.counter("strake_generate_refusals_total", "Sources that could not be made into MachineConfigs.", {}).add();
+  log_.warning("not made into MachineConfigs; what it made before stays",
+               {{"source", report.source}, {"message", report.refusal}});
 }
 
 void Signals::pool_rendered(const machineconfig::RenderReport& report) {

@@ -68,6 +68,7 @@ class Signals {
   void store_failed(const apistore::Problem& problem);
   void pool_planned(const rollout::PoolReport& report);
   void pool_rendered(const machineconfig::RenderReport& report);
+  void config_generated(const machineconfig::GenerateReport& report);
   void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                       runtime::Duration next_try);
   void machine_well(const std::string& node);

@@ -137,6 +137,9 @@ TEST(Signals, WhatKeepsAPoolIsALineAndANumberWhileItLasts) {
   options.on_render({"worker", machineconfig::RenderReport::Outcome::kRefused, "RenderRefused", "60-bad: no path"});
   EXPECT_TRUE(stage.has("strake_render_troubles_total{outcome=\"refused\"} 1"));
   EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"warning\"} 2"));
+  options.on_generate({"KubeletConfig small", "spec.kubeletConfig.maxPods: 2.5 is not a whole number"});
+  EXPECT_TRUE(stage.has("strake_generate_refusals_total 1"));
+  EXPECT_TRUE(stage.has("strake_log_lines_total{level=\"warning\"} 3"));
 }
 
 TEST(Signals, AnAgentThatFailsIsALineAndANumberUntilItIsWell) {

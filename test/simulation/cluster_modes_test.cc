@@ -66,6 +66,19 @@ TEST(ClusterModes, WithoutAnotherManagerTheControllersActUnderALease) {
 TEST(ClusterModes, BesideAnOperatorNothingIsWrittenNotEvenALease) {
   ModesStage stage;
   stage.apply(kClusterOperator);
+  // The operator makes MachineConfigs of these.
+  stage.apply(R"(apiVersion: machineconfiguration.openshift.io/v1
+kind: ContainerRuntimeConfig
+metadata: {name: limits}
+spec:
+  machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/master: ""}}
+  containerRuntimeConfig: {pidsLimit: 2048}
+---
+apiVersion: config.openshift.io/v1
+kind: ImageDigestMirrorSet
+metadata: {name: mirrors}
+spec: {imageDigestMirrors: [{source: quay.io/x, mirrors: [mirror.example/x]}]}
+)");
   const std::string before = stage.store_version();
   stage.start_controllers();
   ASSERT_TRUE(stage.run_until([&] { return !stage.agreements.empty(); }));

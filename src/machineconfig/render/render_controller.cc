@@ -138,7 +138,7 @@ RenderInput RenderController::input_for(kube::ObjectPtr pool) const {
   RenderInput input;
   input.pool = std::move(pool);
   if (options_.mode == api::Mode::kOwn) input.version = options_.version;
-  input.generators_processed = options_.mode != api::Mode::kOwn;
+  input.generators_processed = options_.mode != api::Mode::kOwn || options_.generators_processed;
   input.worker_pool = pools_.get({"", std::string(api::kWorkerPool)});
   input.controller_config = controller_configs_.get({"", std::string(api::kControllerConfigName)});
   input.os_image_stream = os_image_streams_.get({"", std::string(api::kOsImageStreamName)});

@@ -52,6 +52,8 @@ struct RenderOptions {
   std::string version;
   /// `assist` observes as well: another manager that renders leaves nothing undone.
   api::Mode mode = api::Mode::kOwn;
+  /// In mode own: a GeneratorController runs beside, so that what it makes is waited for.
+  bool generators_processed = false;
   std::size_t rendered_configs_kept = kRenderedConfigsKept;
   kube::Hooks hooks{};
   /// Told when observing comes to a new result. Called by the worker; must not wait.

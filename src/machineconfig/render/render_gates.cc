@@ -5,7 +5,7 @@
 #include "api/controller_config.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
-#include "kube/selector.h"
+#include "machineconfig/generate/generate_plan.h"
 
 namespace strake::machineconfig {
 
@@ -43,18 +43,23 @@ Status check_controller_config(const kube::Object& config, const std::optional<s
   return {};
 }
 
-Result<bool> selects_pool(const kube::Object& generator, const kube::Object& pool) {
-  STRAKE_TRY_CONTEXT(const kube::Selector selector,
-                     kube::Selector::from_json(api::ConfigGeneratorView(generator.json()).pool_selector(),
-                                               kube::AbsentSelector::kMatchesNothing),
-                     "{} {}: spec.machineConfigPoolSelector", generator.kind(), generator.name());
-  return selector.matches(pool.labels());
+/// Watches bring objects one after the other: the status may be here before what it speaks of.
+Status check_generated_from(const kube::Object& generator, const GateInput& input) {
+  for (const kube::Object* config : input.selected) {
+    const auto name = parse_generated_name(config->name());
+    if (!name || name->pool != input.pool->name()) continue;
+    if (config->annotation(api::config_annotation::kGeneratedFrom) == generated_from(generator)) return {};
+  }
+  return closed_gate("the MachineConfig of {} {} for pool {} is not here yet, or the pool does not select the role {}",
+                     generator.kind(), generator.name(), input.pool->name(), input.pool->name());
 }
 
 /// A KubeletConfig or ContainerRuntimeConfig becomes MachineConfigs of its own; until it has, the pool lacks them.
-Status check_generator(const kube::Object& generator, const kube::Object& pool) {
-  STRAKE_TRY(const bool selected, selects_pool(generator, pool));
+Status check_generator(const kube::Object& generator, const GateInput& input) {
+  STRAKE_TRY(const bool selected, generator_selects(generator, *input.pool));
   if (!selected) return {};
+  // On its way out it asks for nothing; who makes MachineConfigs of it takes them back.
+  if (input.version && generator.deleting()) return {};
   const api::ConfigGeneratorView view(generator.json());
   if (view.observed_generation() != generator.generation()) {
     return closed_gate("{} {} is not processed yet: generation {}, observed {}", generator.kind(), generator.name(),
@@ -64,7 +69,7 @@ Status check_generator(const kube::Object& generator, const kube::Object& pool) 
   if (!last) {
     return closed_gate("{} {} is not processed yet: it has no conditions", generator.kind(), generator.name());
   }
-  if (view.succeeded()) return {};
+  if (view.succeeded()) return input.version ? check_generated_from(generator, input) : Status();
   return closed_gate("{} {} failed: {}", generator.kind(), generator.name(),
                      last->message.empty() ? last->type : last->message);
 }
@@ -132,7 +137,7 @@ Status check_selected_configs(const GateInput& input) {
 Status check_render_gates(const GateInput& input) {
   if (input.controller_config) STRAKE_CHECK_OK(check_controller_config(*input.controller_config, input.version));
   if (input.generators_processed) {
-    for (const kube::Object* generator : input.generators) STRAKE_CHECK_OK(check_generator(*generator, *input.pool));
+    for (const kube::Object* generator : input.generators) STRAKE_CHECK_OK(check_generator(*generator, input));
   }
   if (input.os_image_stream) STRAKE_CHECK_OK(check_os_image_stream(input));
   return check_selected_configs(input);
@@ -142,7 +147,7 @@ std::vector<std::string> ignored_generators(const GateInput& input) {
   std::vector<std::string> ignored;
   if (input.generators_processed) return ignored;
   for (const kube::Object* generator : input.generators) {
-    const Result<bool> selected = selects_pool(*generator, *input.pool);
+    const Result<bool> selected = generator_selects(*generator, *input.pool);
     if (!selected.ok()) {
       ignored.push_back(
           fmt::format("{} {} is not applied: {}", generator->kind(), generator->name(), selected.error().to_string()));

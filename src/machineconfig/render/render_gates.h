@@ -23,8 +23,8 @@ struct GateInput {
   const kube::Object* os_image_stream = nullptr;    ///< may be absent
   std::vector<const kube::Object*> selected{};      ///< the pool's MachineConfigs
   std::vector<const kube::Object*> generators{};    ///< every KubeletConfig and ContainerRuntimeConfig
-  /// Somebody turns these into MachineConfigs, so that it pays to wait for them. Strake itself does not: where it is
-  /// the whole stack nobody does, and a gate that waits for it would stay closed for ever.
+  /// Somebody turns these into MachineConfigs, so that it pays to wait for them: another manager, or our own generator
+  /// controller. Where nobody does, a gate that waits would stay closed for ever.
   bool generators_processed = false;
   /// Of this program: what a release published must carry the same. Unset when another manager publishes; then its
   /// version is its own affair.

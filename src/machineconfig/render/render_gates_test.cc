@@ -16,6 +16,8 @@ struct RenderGatesTest : testing::Test {
     pool.set_label("custom-kubelet", "small");
     base.set_annotation(api::config_annotation::kGeneratedByController, "1.0");
     base.set_annotation(api::config_annotation::kReleaseImageVersion, "B");
+    generated.set_annotation(api::config_annotation::kGeneratedByController, "1.0");
+    generated.set_annotation(api::config_annotation::kGeneratedFrom, "KubeletConfig/small@3");
     controller_config.set_annotation(api::config_annotation::kGeneratedByVersion, "1.0");
     controller_config.set_annotation(api::config_annotation::kReleaseImageVersion, "B");
     json::ensure(controller_config.json(), {"metadata", "generation"}) = 2;
@@ -38,7 +40,7 @@ struct RenderGatesTest : testing::Test {
     gates.pool = &pool;
     gates.controller_config = &controller_config;
     gates.os_image_stream = &streams;
-    gates.selected = {&base, &own};
+    gates.selected = {&base, &own, &generated};
     gates.generators = {&kubelet};
     gates.generators_processed = generators_processed;
     gates.version = version;
@@ -57,6 +59,7 @@ struct RenderGatesTest : testing::Test {
   kube::Object pool{api::kMachineConfigPool, {"", "worker"}};
   kube::Object base{api::kMachineConfig, {"", "00-worker"}};
   kube::Object own{api::kMachineConfig, {"", "50-site"}};
+  kube::Object generated{api::kMachineConfig, {"", "99-worker-generated-kubelet"}};
   kube::Object controller_config{api::kControllerConfig, {"", "machine-config-controller"}};
   kube::Object streams{api::kOsImageStream, {"", "cluster"}};
   kube::Object kubelet{api::kKubeletConfig, {"", "small"}};
@@ -135,6 +138,24 @@ TEST_F(RenderGatesTest, AKubeletConfigThatIsNotMadeIntoMachineConfigsYet) {
   EXPECT_NE(closed_gate().find("no conditions"), std::string::npos);
   pool = kube::Object(api::kMachineConfigPool, {"", "infra"});
   EXPECT_EQ(closed_gate(), "") << "it is not for this pool";
+}
+
+TEST_F(RenderGatesTest, AStatusThatIsHereBeforeWhatItSpeaksOf) {
+  generated.set_annotation(api::config_annotation::kGeneratedFrom, "KubeletConfig/small@2");
+  EXPECT_EQ(closed_gate(),
+            "the MachineConfig of KubeletConfig small for pool worker is not here yet, or the pool does not select the "
+            "role worker");
+  version = std::nullopt;
+  EXPECT_EQ(closed_gate(), "") << "another manager does not say what it made a MachineConfig of";
+  version = "1.0";
+  json::ensure(kubelet.json(), {"metadata", "deletionTimestamp"}) = "2026-01-01T00:00:00Z";
+  EXPECT_EQ(closed_gate(), "") << "it asks for nothing any more";
+}
+
+TEST_F(RenderGatesTest, AnEmptySelectorSelectsNoPool) {
+  json::ensure(kubelet.json(), {"spec", "machineConfigPoolSelector"}) = json::Object{};
+  json::ensure(kubelet.json(), {"status"}) = json::Object{};
+  EXPECT_EQ(closed_gate(), "");
 }
 
 TEST_F(RenderGatesTest, WhereNobodyProcessesKubeletConfigsTheyAreNamedAndWaitedForByNobody) {

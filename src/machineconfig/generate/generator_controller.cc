@@ -1,0 +1,313 @@
+#include "machineconfig/generate/generator_controller.h"
+
+#include <algorithm>
+
+#include "api/conditions.h"
+#include "api/config_generator.h"
+#include "api/kinds.h"
+#include "api/machine_config.h"
+#include "api/node_annotations.h"
+#include "kube/patch.h"
+
+namespace strake::machineconfig {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Everything is planned at once: a number depends on all configs of a kind, a removal on all there is.
+const kube::ObjectKey kEverything{"", "generated"};
+
+constexpr auto kOwnWriteRetry = 100ms;
+constexpr auto kOwnWritePatience = 5s;
+
+constexpr std::string_view kReasonGenerated = "Generated";
+constexpr std::string_view kReasonNotGenerated = "NotGenerated";
+
+constexpr std::string_view kRegistriesSource = "registries";
+
+std::string source_name(const kube::Object& generator) {
+  return fmt::format("{} {}", generator.kind(), generator.name());
+}
+
+kube::InformerOptions generator_informer_options(const kube::Hooks& hooks) {
+  kube::InformerOptions options;
+  options.hooks = hooks;
+  options.resync = 5min;
+  return options;
+}
+
+kube::ControllerOptions generator_controller_options(const GeneratorOptions& options) {
+  kube::ControllerOptions controller;
+  controller.name = "generate";
+  controller.rate_limits.longest_retry = 30s;
+  controller.hooks = options.hooks;
+  return controller;
+}
+
+kube::EventRecorderOptions generator_event_options(const kube::Hooks& hooks) {
+  kube::EventRecorderOptions options;
+  options.hooks = hooks;
+  options.component = "strake-generate";
+  return options;
+}
+
+const kube::Resource& generator_resource(const kube::Object& generator) {
+  return generator.kind() == api::kKubeletConfig.kind ? api::kKubeletConfig : api::kContainerRuntimeConfig;
+}
+
+/// The merge patch that leaves of `present` only what `wanted` has.
+json::Value whole_replacement(const json::Value* present, const json::Value& wanted) {
+  if (!wanted.is_object() || present == nullptr || !present->is_object()) return wanted;
+  json::Object own;
+  for (const auto& member : present->get_object()) {
+    if (!wanted.get_object().contains(member.key())) own[member.key()] = nullptr;
+  }
+  for (const auto& member : wanted.get_object()) {
+    own[member.key()] = whole_replacement(present->get_object().if_contains(member.key()), member.value());
+  }
+  return own;
+}
+
+json::Value finalizers_patch(const std::vector<std::string>& finalizers) {
+  json::Array list;
+  for (const std::string& name : finalizers) list.emplace_back(name);
+  // An empty list and none are the same; servers show none.
+  return json::Object{{"finalizers", list.empty() ? json::Value() : json::Value(std::move(list))}};
+}
+
+}  // namespace
+
+GeneratorController::GeneratorController(runtime::Runtime& runtime, kube::KubeApi& api, GeneratorOptions options)
+    : runtime_(runtime),
+      api_(api),
+      options_(std::move(options)),
+      pools_(runtime, api, api::kMachineConfigPool, generator_informer_options(options_.hooks)),
+      configs_(runtime, api, api::kMachineConfig, generator_informer_options(options_.hooks)),
+      controller_configs_(runtime, api, api::kControllerConfig, generator_informer_options(options_.hooks)),
+      kubelet_configs_(runtime, api, api::kKubeletConfig, generator_informer_options(options_.hooks)),
+      runtime_configs_(runtime, api, api::kContainerRuntimeConfig, generator_informer_options(options_.hooks)),
+      digest_mirrors_(runtime, api, api::kImageDigestMirrorSet, generator_informer_options(options_.hooks)),
+      tag_mirrors_(runtime, api, api::kImageTagMirrorSet, generator_informer_options(options_.hooks)),
+      source_policies_(runtime, api, api::kImageContentSourcePolicy, generator_informer_options(options_.hooks)),
+      images_(runtime, api, api::kImageConfig, generator_informer_options(options_.hooks)),
+      events_(runtime, api, generator_event_options(options_.hooks)),
+      controller_(runtime, generator_controller_options(options_),
+                  [this](const kube::ObjectKey&, const kube::Call& call) { return reconcile(call); }) {
+  for (kube::Informer* informer :
+       {&kubelet_configs_, &runtime_configs_, &digest_mirrors_, &tag_mirrors_, &source_policies_, &images_}) {
+    informer->on_change([this](const kube::ObjectKey&) { burst_.note_change(runtime_.now()); });
+  }
+  for (kube::Informer* informer : informers()) {
+    controller_.watch(*informer, [](const kube::Object&) { return std::vector<kube::ObjectKey>{kEverything}; });
+  }
+}
+
+std::vector<kube::Informer*> GeneratorController::informers() {
+  return {&pools_,          &configs_,     &controller_configs_, &kubelet_configs_, &runtime_configs_,
+          &digest_mirrors_, &tag_mirrors_, &source_policies_,    &images_};
+}
+
+void GeneratorController::start() {
+  events_.start();
+  for (kube::Informer* informer : informers()) informer->start();
+  controller_.start();
+}
+
+void GeneratorController::stop() {
+  controller_.stop();
+  for (kube::Informer* informer : informers()) informer->stop();
+  events_.stop();
+}
+
+GenerateInput GeneratorController::input() const {
+  GenerateInput input;
+  input.version = options_.version;
+  input.pools = pools_.list();
+  input.configs = configs_.list();
+  input.controller_config = controller_configs_.get({"", std::string(api::kControllerConfigName)});
+  for (const kube::Informer* informer : {&kubelet_configs_, &runtime_configs_}) {
+    std::ranges::move(informer->list(), std::back_inserter(input.generators));
+  }
+  for (const kube::Informer* informer : {&digest_mirrors_, &tag_mirrors_, &source_policies_, &images_}) {
+    std::ranges::move(informer->list(), std::back_inserter(input.policies));
+  }
+  return input;
+}
+
+Result<kube::Reconciled> GeneratorController::reconcile(const kube::Call& call) {
+  if (const auto wait = burst_.wait_needed(runtime_.now())) return kube::Reconciled{wait};
+  const GenerateInput seen = input();
+  if (!sees_own_writes(seen)) return kube::Reconciled{kOwnWriteRetry};
+  const GeneratePlan plan = plan_generated(seen);
+  STRAKE_CHECK_OK(carry_out(plan, call));
+  tell(images_.get({"", std::string(api::kImageConfigName)}).get(),
+       {std::string(kRegistriesSource), plan.registries_refusal ? plan.registries_refusal->to_string() : ""});
+  forget_gone(plan);
+  return kube::Reconciled{};
+}
+
+void GeneratorController::note_written(const kube::Object& object) {
+  own_writes_[source_name(object)] = {object.resource_version(), runtime_.now()};
+}
+
+bool GeneratorController::sees_own_writes(const GenerateInput& seen) {
+  std::map<std::string, std::string> versions;
+  for (const auto* objects : {&seen.configs, &seen.generators}) {
+    for (const kube::ObjectPtr& object : *objects) versions[source_name(*object)] = object->resource_version();
+  }
+  std::erase_if(own_writes_, [&](const auto& own) {
+    const auto found = versions.find(own.first);
+    const bool seen_it = found != versions.end() && !kube::is_older_version(found->second, own.second.version);
+    // Somebody may have deleted it since; a conflict tells who acts on old knowledge after all.
+    return seen_it || runtime_.now() - own.second.when > kOwnWritePatience;
+  });
+  return own_writes_.empty();
+}
+
+/// One object that cannot be written holds up nothing but what depends on it.
+Status GeneratorController::carry_out(const GeneratePlan& plan, const kube::Call& call) {
+  Status first;
+  const auto note = [&first](Status done) {
+    const bool ok = done.ok();
+    if (first.ok() && !ok) first = std::move(done);
+    return ok;
+  };
+  std::set<std::string> unwritten;
+  std::vector<GeneratorVerdict> claimed;
+  for (GeneratorVerdict verdict : plan.generators) {
+    auto now = claim(verdict, call);
+    if (!now.ok()) {
+      unwritten.insert(verdict.configs.begin(), verdict.configs.end());
+      note(std::move(now).error());
+      continue;
+    }
+    verdict.generator = *std::move(now);
+    claimed.push_back(std::move(verdict));
+  }
+  for (const kube::Object& config : plan.configs) {
+    if (unwritten.contains(config.name())) continue;
+    if (!note(write_config(config, call))) unwritten.insert(config.name());
+  }
+  bool removed = true;
+  for (const kube::ObjectPtr& config : plan.stale) removed &= note(remove_stale(*config, call));
+  for (GeneratorVerdict& verdict : claimed) {
+    const bool written =
+        std::ranges::none_of(verdict.configs, [&](const std::string& name) { return unwritten.contains(name); });
+    if (written && removed) note(finish(std::move(verdict), call));
+  }
+  return first;
+}
+
+/// Its number and its finalizers, before there is anything they stand for. The object as it is then.
+Result<kube::ObjectPtr> GeneratorController::claim(const GeneratorVerdict& verdict, const kube::Call& call) {
+  const kube::Object& generator = *verdict.generator;
+  if (verdict.refusal || generator.deleting()) return verdict.generator;
+  std::vector<std::string> finalizers = generator.finalizers();
+  for (const std::string& name : verdict.configs) {
+    if (std::ranges::find(finalizers, name) == finalizers.end()) finalizers.push_back(name);
+  }
+  json::Value metadata = finalizers_patch(finalizers);
+  json::ensure(metadata, {"annotations", api::config_annotation::kConfigNameSuffix}) = *verdict.suffix;
+  auto claimed =
+      kube::merge_patch_own_fields(api_, generator_resource(generator), generator,
+                                   json::Object{{"metadata", std::move(metadata)}}, kube::IfChanged::kRefuse, {}, call);
+  if (!claimed.ok()) {
+    return Error(claimed.error()).context(fmt::format("numbering {} {}", generator.kind(), generator.name()));
+  }
+  if (claimed->resource_version() != generator.resource_version()) note_written(*claimed);
+  return kube::ObjectPtr(std::make_shared<const kube::Object>(*std::move(claimed)));
+}
+
+Status GeneratorController::write_config(const kube::Object& config, const kube::Call& call) {
+  const kube::ObjectPtr known = configs_.get(config.key());
+  if (!known) {
+    const auto created = api_.create(api::kMachineConfig, config, {}, call);
+    if (created.ok()) note_written(*created);
+    // There already: the informer will say what it is like, and we come back.
+    if (created.ok() || created.error().code() == Code::kExists) return {};
+    return Error(created.error()).context(fmt::format("creating {}", config.name()));
+  }
+  json::Value own = json::Object{};
+  api::MachineConfigEdit(own).set_whole_spec(*api::spec_of(config));
+  const json::Value* wanted = api::MachineConfigView(config.json()).config();
+  api::MachineConfigEdit(own).set_config(whole_replacement(api::MachineConfigView(known->json()).config(), *wanted));
+  own.get_object()["metadata"] = json::Object{{"annotations", *json::find(config.json(), {"metadata", "annotations"})},
+                                              {"labels", *json::find(config.json(), {"metadata", "labels"})}};
+  const auto written =
+      kube::merge_patch_own_fields(api_, api::kMachineConfig, *known, own, kube::IfChanged::kRefuse, {}, call);
+  if (!written.ok()) return Error(written.error()).context(fmt::format("writing {}", config.name()));
+  if (written->resource_version() != known->resource_version()) note_written(*written);
+  return {};
+}
+
+Status GeneratorController::remove_stale(const kube::Object& config, const kube::Call& call) {
+  kube::DeleteOptions exactly_this;
+  exactly_this.uid = config.uid();
+  exactly_this.resource_version = config.resource_version();
+  const auto removed = api_.remove(api::kMachineConfig, config.key(), exactly_this, call);
+  if (removed.ok() || removed.error().code() == Code::kNotFound) return {};
+  return Error(removed.error()).context(fmt::format("removing {}, which nothing asks for any more", config.name()));
+}
+
+/// What it has is written and what it had is gone: its finalizers say so, and its status.
+Status GeneratorController::finish(GeneratorVerdict verdict, const kube::Call& call) {
+  const kube::Object& generator = *verdict.generator;
+  const auto trimmed = kube::merge_patch_own_fields(
+      api_, generator_resource(generator), generator,
+      json::Object{{"metadata", finalizers_patch(verdict.final_finalizers())}}, kube::IfChanged::kRefuse, {}, call);
+  if (!trimmed.ok()) {
+    if (trimmed.error().code() == Code::kNotFound) return {};
+    return Error(trimmed.error()).context(fmt::format("releasing {} {}", generator.kind(), generator.name()));
+  }
+  if (generator.deleting()) return {};
+  if (trimmed->resource_version() != generator.resource_version()) note_written(*trimmed);
+  return set_status(verdict, *trimmed, call);
+}
+
+/// Accepted is the word of today; Success or Failure, last in the list, is what older readers look for.
+Status GeneratorController::set_status(const GeneratorVerdict& verdict, const kube::Object& generator,
+                                       const kube::Call& call) {
+  const std::string source = source_name(generator);
+  const std::string why = verdict.refusal ? verdict.refusal->to_string() : "";
+  json::Value changed = generator.json();
+  const auto now = runtime_.wall_now();
+  const bool accepted = why.empty();
+  api::set_condition(changed,
+                     {"Accepted", accepted ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                      std::string(accepted ? kReasonGenerated : kReasonNotGenerated),
+                      accepted ? fmt::format("made into {}", fmt::join(verdict.configs, ", ")) : why, ""},
+                     now, api::ConditionPlace::kSame);
+  api::remove_condition(changed, accepted ? "Failure" : "Success");
+  api::set_condition(
+      changed,
+      {accepted ? "Success" : "Failure", accepted ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, "",
+       accepted ? "Success" : fmt::format("Error: {}", why), ""},
+      now);
+  json::Value own = api::conditions_status(changed);
+  own.get_object()["observedGeneration"] = generator.generation();
+  const auto written =
+      kube::apply_status_patch(api_, generator_resource(generator), generator, own, kube::IfChanged::kRefuse, call);
+  if (!written.ok()) return Error(written.error()).context(fmt::format("writing the status of {}", source));
+  if (written->resource_version() != generator.resource_version()) note_written(*written);
+  tell(&generator, {source, why});
+  return {};
+}
+
+void GeneratorController::forget_gone(const GeneratePlan& plan) {
+  std::set<std::string> present{std::string(kRegistriesSource)};
+  for (const GeneratorVerdict& verdict : plan.generators) present.insert(source_name(*verdict.generator));
+  std::erase_if(reports_, [&](const auto& report) { return !present.contains(report.first); });
+}
+
+void GeneratorController::tell(const kube::Object* about, GenerateReport report) {
+  const auto known = reports_.find(report.source);
+  if (known == reports_.end() ? report.refusal.empty() : known->second == report) return;
+  if (!report.refusal.empty() && about != nullptr) {
+    events_.record(*about, kube::EventType::kWarning, std::string(kReasonNotGenerated), report.refusal);
+  }
+  if (options_.on_report) options_.on_report(report);
+  reports_.insert_or_assign(report.source, std::move(report));
+}
+
+}  // namespace strake::machineconfig
