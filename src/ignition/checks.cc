@@ -53,7 +53,8 @@ constexpr SpecVersion kRequiresSources{3, 1};
 void check_source(const CheckedObject& resource) {
   const std::string_view source = resource.text_or_empty("source");
   if (source.empty()) return;
-  if (auto problem = source_problem(source, resource.version())) resource.error("source", *std::move(problem), source);
+  // The source itself is not shown: it may be the whole of a file, or hold a password.
+  if (auto problem = source_problem(source, resource.version())) resource.error("source", *std::move(problem));
 }
 
 /// Every item of the list must say where it is fetched from.
@@ -66,7 +67,7 @@ void require_sources(const CheckedObject& owner, std::string_view list) {
     if (source.empty()) {
       owner.report().error(path, "source is required");
     } else if (auto problem = source_problem(source, owner.version())) {
-      owner.report().error(path, *std::move(problem), source);
+      owner.report().error(path, *std::move(problem));
     }
   }
 }
@@ -113,11 +114,11 @@ void check_proxy(const CheckedObject& proxy) {
     if (!text) continue;
     const auto url = parse_url(*text);
     if (!url) {
-      proxy.error(member, "unable to parse url", *text);
+      proxy.error(member, "unable to parse url");
     } else if (url->scheme != "https" && url->scheme != "http") {
-      proxy.error(member, "proxies must be http(s)", *text);
+      proxy.error(member, "proxies must be http(s)");
     } else if (url->scheme == "http" && member == "httpsProxy") {
-      proxy.warn(member, "insecure plaintext HTTP proxy specified for HTTPS resources", *text);
+      proxy.warn(member, "insecure plaintext HTTP proxy specified for HTTPS resources");
     }
   }
 }
@@ -137,9 +138,9 @@ void check_resource(const CheckedObject& resource) {
   const std::string_view source = resource.text_or_empty("source");
   const auto url = source.empty() ? std::nullopt : parse_url(source);
   if (!url) {
-    resource.error("httpHeaders", "unable to parse url", source);
+    resource.error("httpHeaders", "unable to parse url");
   } else if (url->scheme != "http" && url->scheme != "https") {
-    resource.error("httpHeaders", "cannot use HTTP headers with this source scheme", source);
+    resource.error("httpHeaders", "cannot use HTTP headers with this source scheme");
   }
 }
 
@@ -157,8 +158,7 @@ void check_certificate_authority(const CheckedObject& authority) {
     return;
   }
   const std::string_view source = authority.text_or_empty("source");
-  if (auto problem = source_problem(source, authority.version()))
-    authority.error("source", *std::move(problem), source);
+  if (auto problem = source_problem(source, authority.version())) authority.error("source", *std::move(problem));
 }
 
 void check_http_header(const CheckedObject& header) {

@@ -29,7 +29,7 @@ void require_absolute2(const CheckedObject& object, std::string_view member) {
 void check_source2(const CheckedObject& object) {
   const std::string_view source = object.text_or_empty("source");
   if (source.empty()) return;
-  if (auto problem = source_problem(source, object.version())) object.error("source", *std::move(problem), source);
+  if (auto problem = source_problem(source, object.version())) object.error("source", *std::move(problem));
 }
 
 /// Spec 2.0 reads this member as an unsigned number.

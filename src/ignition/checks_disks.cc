@@ -230,7 +230,7 @@ void check_luks(const CheckedObject& luks) {
 
   const std::string_view key_file = luks.inside("keyFile", clevis_path).text_or_empty("source");
   if (!key_file.empty() && source_problem(key_file, luks.version())) {
-    luks.error("keys", "invalid key-file source", key_file);
+    luks.error("keys", "invalid key-file source");
   }
   if (luks.inside("cex", clevis_path).boolean("enabled") != true) return;
   if (has_pin || clevis_has_others(clevis)) luks.error("cex", "cannot use cex with clevis");

@@ -244,9 +244,12 @@ json::Steps Problem::steps() const {
   if (colon != std::string::npos) {
     append(std::string_view(field).substr(colon + 2));
   } else if (field == api::kMachineConfigFields["spec.config"].path()) {
-    // "storage.files[2].path: ..."; a word that is no member is found at the config itself.
-    const std::string_view start = std::string_view(message).substr(0, message.find(": "));
-    append(start.substr(0, start.find(' ')));
+    // "storage.files[2] (/etc/a).contents: ..."; a word that is no member is found at the config itself.
+    std::string start = message.substr(0, message.find(": "));
+    const std::size_t shown_path = start.find(" (/"), behind = start.find(").");
+    if (shown_path != std::string::npos && behind != std::string::npos)
+      start.erase(shown_path, behind + 1 - shown_path);
+    append(std::string_view(start).substr(0, start.find(' ')));
   }
   return steps;
 }
@@ -258,6 +261,13 @@ Result<Fragment> read_fragment(const kube::Object& config) {
   Fragment fragment = reader.read();
   if (reader.problems.empty()) return fragment;
   return error(Code::kInvalidArgument, "MachineConfig {}: {}", config.name(), reader.problems.front().to_string());
+}
+
+std::optional<Problem> find_refusal(const kube::Object& config) {
+  FragmentReader reader(config);
+  (void)reader.read();
+  if (reader.problems.empty()) return std::nullopt;
+  return std::move(reader.problems.front());
 }
 
 std::vector<Problem> find_problems(const kube::Object& config) {

@@ -35,9 +35,6 @@ struct Fragment {
 /// ...".
 Result<Fragment> read_fragment(const kube::Object& config);
 
-/// Whether an extension is one that nodes can install.
-bool is_known_extension(std::string_view name);
-
 struct Problem {
   ignition::Severity severity = ignition::Severity::kError;
   std::string field;  ///< "spec.config: storage.files[2].path"
@@ -48,6 +45,12 @@ struct Problem {
   /// The field as steps from the object; where it only says spec.config, as deep as the message tells.
   json::Steps steps() const;
 };
+
+/// What read_fragment would refuse; nullopt when it succeeds.
+std::optional<Problem> find_refusal(const kube::Object& config);
+
+/// Whether an extension is one that nodes can install.
+bool is_known_extension(std::string_view name);
 
 /// All errors and warnings of one MachineConfig; errors first. No error means that read_fragment succeeds.
 std::vector<Problem> find_problems(const kube::Object& config);

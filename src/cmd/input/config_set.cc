@@ -5,6 +5,7 @@
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
+#include "machineconfig/validate.h"
 
 namespace strake::cmd {
 
@@ -46,17 +47,17 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
 }
 
 Result<ConfigFiles> read_config_input(const Invocation& invocation) {
+  ConfigFiles files;
   const std::string& path = invocation.value("filename");
   if (!path.empty()) {
-    STRAKE_TRY(ConfigFiles files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
-                                                           .files_dir = invocation.value("files-dir")}));
+    STRAKE_TRY(files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
+                                               .files_dir = invocation.value("files-dir")}));
     for (const std::string& note : files.notes) invocation.out().warn(note);
     if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
     return files;
   }
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
-  ConfigFiles files;
   STRAKE_TRY(files.set, read_config_cluster(*api, cluster_call(runtime, invocation)));
   return files;
 }
@@ -64,6 +65,17 @@ Result<ConfigFiles> read_config_input(const Invocation& invocation) {
 Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation) {
   STRAKE_TRY(ConfigFiles files, read_config_input(invocation));
   return std::move(files.set);
+}
+
+Error with_place(Error failure, const std::vector<kube::ObjectPtr>& configs, const SourceLines& sources) {
+  for (const kube::ObjectPtr& config : configs) {
+    if (failure.message().find(config->name()) == std::string::npos) continue;
+    const auto refusal = machineconfig::find_refusal(*config);
+    if (!refusal || !failure.message().ends_with(refusal->to_string())) continue;
+    const SourcePlace place = sources.find({"MachineConfig", config->name(), refusal->steps()});
+    if (place.is_known()) return std::move(failure).context(place.to_string());
+  }
+  return failure;
 }
 
 Result<std::vector<kube::ObjectPtr>> chosen_pools(const machineconfig::ConfigSet& set, const std::string& only) {

@@ -21,6 +21,17 @@ Result<ConfigFiles> read_config_input(const Invocation& invocation);
 /// The same without the lines.
 Result<machineconfig::ConfigSet> read_config_set(const Invocation& invocation);
 
+/// "site.yaml:12: ...": the error of a render with the place of the field it is about, where that is a field of a
+/// MachineConfig from these files.
+Error with_place(Error failure, const std::vector<kube::ObjectPtr>& configs, const SourceLines& sources);
+
+/// For what was made of these files.
+template <typename T>
+Result<T> placed(Result<T> made, const ConfigFiles& files) {
+  if (made.ok()) return made;
+  return with_place(std::move(made).error(), files.set.configs, files.sources);
+}
+
 /// --os-image, --extensions-image and --release, where the set names no images; warns when there are none at all.
 Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set, const Invocation& invocation);
 

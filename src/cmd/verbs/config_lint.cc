@@ -62,15 +62,7 @@ Result<int> explain_rules(const Invocation& invocation) {
 
 Result<LintReport> lint_input(const Invocation& invocation) {
   STRAKE_TRY(const auto ignored, ignored_rules(invocation.list("ignore")));
-  ConfigFiles files;
-  if (const std::string& path = invocation.value("filename"); !path.empty()) {
-    STRAKE_TRY(files, read_config_files(path, {.recursive = invocation.is_set("recursive"),
-                                               .files_dir = invocation.value("files-dir")}));
-    for (const std::string& note : files.notes) invocation.out().warn(note);
-    if (files.set.configs.empty()) return error(Code::kNotFound, "{} holds no MachineConfig", shown_path(path));
-  } else {
-    STRAKE_TRY(files.set, read_config_set(invocation));
-  }
+  STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
   std::error_code failure;
   LintReport report = lint_files(files, ignored);
   report.folder = std::filesystem::current_path(failure).string();

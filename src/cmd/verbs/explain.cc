@@ -184,7 +184,8 @@ Result<int> run_explain(const Invocation& invocation) {
   STRAKE_TRY(const auto pools, chosen_pools(files.set, name));
   machineconfig::RenderInput input = machineconfig::render_input(files.set, pools.front());
   input.size_limit = std::nullopt;
-  STRAKE_TRY_CONTEXT(const machineconfig::Provenance provenance, machineconfig::trace_pool(input), "pool {}", name);
+  STRAKE_TRY(const machineconfig::Provenance provenance,
+             placed(machineconfig::trace_pool(input).context("pool {}", name), files));
   std::vector<Subject> subjects;
   if (all) {
     for (const auto& [subject, contributions] : provenance.subjects()) subjects.push_back(subject);

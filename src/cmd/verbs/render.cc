@@ -76,15 +76,16 @@ Result<int> run_render(const Invocation& invocation) {
   if (!to_directory && format != "yaml" && format != "json" && format != "name") {
     return error(Code::kInvalidArgument, "-o {}: use yaml, json, name or dir=PATH", format);
   }
-  STRAKE_TRY(machineconfig::ConfigSet found, read_config_set(invocation));
-  STRAKE_TRY(const machineconfig::ConfigSet set, with_image_options(std::move(found), invocation));
+  STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
+  STRAKE_TRY(const machineconfig::ConfigSet set, with_image_options(files.set, invocation));
   STRAKE_TRY(const auto pools, chosen_pools(set, invocation.value("pool")));
   std::vector<kube::Object> rendered;
   for (const kube::ObjectPtr& pool : pools) {
     machineconfig::RenderInput input = machineconfig::render_input(set, pool);
     input.version = kVersion;
     if (invocation.is_set("no-size-limit")) input.size_limit = std::nullopt;
-    STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
+    STRAKE_TRY(machineconfig::RenderPlan plan,
+               placed(machineconfig::render_pool(input).context("pool {}", pool->name()), files));
     for (const std::string& ignored : plan.ignored)
       invocation.out().warn(fmt::format("pool {}: {}", pool->name(), ignored));
     if (plan.size_bytes > machineconfig::kLargeRenderedBytes) {

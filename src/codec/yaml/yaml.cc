@@ -287,12 +287,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   [[noreturn]] void refuse_tag(std::string_view tag, const YAML::Mark& mark) const {
-    std::string shown(tag);
-    if (tag.starts_with(kStandardTagPrefix)) shown = fmt::format("!!{}", tag.substr(kStandardTagPrefix.size()));
+    // What is not one of YAML's own may be text that lacks its quotes, a password for example: it is not repeated.
+    const bool is_standard = tag.starts_with(kStandardTagPrefix);
+    const std::string shown = is_standard ? fmt::format("!!{}", tag.substr(kStandardTagPrefix.size())) : "'!...'";
     refuse(Code::kInvalidArgument, offset_of(mark),
            fmt::format("the tag {} cannot be used here; known are !!str, !!int, !!float, !!bool, !!null, !!binary and "
-                       "!!timestamp for scalars, !!seq for lists, !!map for mappings",
-                       shown));
+                       "!!timestamp for scalars, !!seq for lists, !!map for mappings{}",
+                       shown, is_standard ? "" : "; text that starts with '!' needs quotes"));
   }
 
   std::string_view source_;

@@ -262,8 +262,7 @@ Result<json::Value> TreeConverter::convert_tagged(const TreeNode& node) const {
     case TreeTag::kText:
     case TreeTag::kBinary: break;
   }
-  return error_here(
-      node, fmt::format("{} is not a value of type {}", json::write(json::Value(node.text)), tag_name(node.tag)));
+  return error_here(node, fmt::format("the text is not a value of type {}", tag_name(node.tag)));
 }
 
 Result<json::Value> TreeConverter::convert_binary(const TreeNode& node) const {
