@@ -337,6 +337,33 @@ TEST_F(ConfigCommandsTest, DiffMissesNothing) {
   EXPECT_EQ(with.exit.exit_code, 2) << with.stdout_bytes << with.stderr_bytes;
 }
 
+TEST_F(ConfigCommandsTest, RenderNamesWhatAClusterWouldMakeOfOtherObjectsAndCanMakeItToo) {
+  const std::string base = config("50-w", "worker", R"({"kernelArguments":["a"]})") + pool("worker");
+  const auto rendered = [&](const std::string& text, bool generated) {
+    std::vector<std::string> words{"render", "-f",  write("generated.yaml", text).string(), "--os-image", "img",
+                                   "-o",     "name"};
+    if (generated) words.emplace_back("--generated");
+    return run_strake(words);
+  };
+  const std::string image = "---\napiVersion: config.openshift.io/v1\nkind: Image\nmetadata: {name: cluster}\n";
+  const std::string blocked = base + image + "spec: {registrySources: {blockedRegistries: [bad.example]}}\n";
+  const ProcessOutput as_it_is = rendered(blocked, false);
+  EXPECT_EQ(as_it_is.exit.exit_code, 0);
+  EXPECT_EQ(as_it_is.stdout_bytes, rendered(base, false).stdout_bytes);
+  EXPECT_NE(as_it_is.stderr_bytes.find("99-worker-generated-registries is not in the input"), std::string::npos)
+      << as_it_is.stderr_bytes;
+  const ProcessOutput whole = rendered(blocked, true);
+  EXPECT_EQ(whole.exit.exit_code, 0) << whole.stderr_bytes;
+  EXPECT_EQ(whole.stderr_bytes, "");
+  EXPECT_NE(whole.stdout_bytes, as_it_is.stdout_bytes);
+  const std::string both = base + image + "spec: {registrySources: {blockedRegistries: [b], allowedRegistries: [a]}}\n";
+  EXPECT_EQ(rendered(both, false).exit.exit_code, 0);
+  const ProcessOutput refused = rendered(both, true);
+  EXPECT_EQ(refused.exit.exit_code, 1);
+  EXPECT_NE(refused.stderr_bytes.find("Image cluster: spec.registrySources.allowedRegistries"), std::string::npos)
+      << refused.stderr_bytes;
+}
+
 TEST_F(ConfigCommandsTest, DiffOfAChangedSetAndOfFoldersInFolders) {
   const auto code = [](std::vector<std::string> words) {
     words.insert(words.begin(), "diff");

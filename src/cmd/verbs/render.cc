@@ -11,6 +11,7 @@
 #include "cmd/input/text_input.h"
 #include "cmd/version.h"
 #include "codec/yaml.h"
+#include "machineconfig/generate/generate_set.h"
 #include "machineconfig/render/rendered_size.h"
 
 namespace strake::cmd {
@@ -25,6 +26,8 @@ constexpr OptionSpec kRenderOwnOptions[] = {
     kOsImageOption,
     kExtensionsImageOption,
     kReleaseOption,
+    {"generated", "",
+     "render what Strake makes of KubeletConfigs, ContainerRuntimeConfigs, mirror sets and the Image config too"},
     {"no-size-limit", "", "render configs that no API server would take"},
     {"o,output", "FORMAT", "yaml, json, name, or dir=PATH: one file a pool", "yaml"},
     kKubeconfigOption,
@@ -77,7 +80,13 @@ Result<int> run_render(const Invocation& invocation) {
     return error(Code::kInvalidArgument, "-o {}: use yaml, json, name or dir=PATH", format);
   }
   STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
-  STRAKE_TRY(const machineconfig::ConfigSet set, with_image_options(files.set, invocation));
+  STRAKE_TRY(machineconfig::ConfigSet set, with_image_options(files.set, invocation));
+  if (invocation.is_set("generated")) {
+    STRAKE_TRY(set, machineconfig::with_generated(std::move(set), std::string(kVersion)));
+  } else {
+    for (const std::string& note : machineconfig::generated_notes(set, std::string(kVersion)))
+      invocation.out().warn(note);
+  }
   STRAKE_TRY(const auto pools, chosen_pools(set, invocation.value("pool")));
   std::vector<kube::Object> rendered;
   for (const kube::ObjectPtr& pool : pools) {
@@ -86,8 +95,6 @@ Result<int> run_render(const Invocation& invocation) {
     if (invocation.is_set("no-size-limit")) input.size_limit = std::nullopt;
     STRAKE_TRY(machineconfig::RenderPlan plan,
                placed(machineconfig::render_pool(input).context("pool {}", pool->name()), files));
-    for (const std::string& ignored : plan.ignored)
-      invocation.out().warn(fmt::format("pool {}: {}", pool->name(), ignored));
     if (plan.size_bytes > machineconfig::kLargeRenderedBytes) {
       invocation.out().warn(fmt::format("{} has {} bytes; API servers take {} at most", plan.rendered.name(),
                                         plan.size_bytes, machineconfig::kMaxRenderedBytes));
@@ -117,8 +124,12 @@ const CommandSpec kRenderCommand{
     "a custom one inheriting worker; OS images come from the ControllerConfig or OSImageStream in the input, else from "
     "the options. Without -f: what the cluster holds. Names are the Machine Config Operator's, byte for byte; nothing "
     "is written to a cluster.\n\n"
+    "A cluster also makes MachineConfigs (99-<pool>-generated-...) of KubeletConfigs, ContainerRuntimeConfigs, mirror "
+    "sets and the Image config. Where the input lacks one, a warning names it; --generated adds what Strake makes of "
+    "them where it is the whole stack. The Machine Config Operator's own may differ in their bytes.\n\n"
     "  strake render -f manifests/ -o name\n"
     "  strake render -f manifests/ --pool infra --os-image quay.io/example/os@sha256:...\n"
+    "  strake render -f manifests/ --generated -o name   as on a cluster that Strake manages alone\n"
     "  strake render -o dir=/tmp/rendered            the cluster's pools, one file each",
     {},
     kRenderOptions,

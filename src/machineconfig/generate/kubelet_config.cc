@@ -170,7 +170,7 @@ Status check_settings_header(const json::Object& settings) {
 Result<json::Object> base_conf(const KubeletInput& input, bool& small) {
   small = !input.base;
   if (small && input.config->annotation(kKubeletBaseAnnotation) != kSmallKubeletBase) {
-    return error(Code::kInvalidArgument,
+    return error(Code::kNotFound,
                  "no base MachineConfig (00-*, 01-*) of pool {} has {}, so there is nothing to lay the settings over; "
                  "add one that configures the kubelet, or annotate the KubeletConfig with {}={} to start from a small "
                  "base (not where kubeadm runs the kubelet: it keeps the kubelet's credentials under that name)",
