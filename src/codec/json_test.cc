@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "codec/json_indent.h"
+
 namespace strake::json::json_test {
 
 Value parsed(std::string_view text) {
@@ -194,6 +196,22 @@ TEST(JsonWrite, Pretty) {
   EXPECT_EQ(write_pretty(parsed(R"({"a":[1,{}],"b":{},"c":{"d":[]}})")),
             "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {},\n  \"c\": {\n    \"d\": []\n  }\n}\n");
   EXPECT_EQ(write_pretty(Value(1)), "1\n");
+}
+
+TEST(JsonWrite, PartByPartGivesTheSameText) {
+  Array items;
+  for (int i = 0; i < 5000; ++i) items.push_back(Object{{"number", i}, {"text", std::string(40, 'x')}});
+  const Value large = Object{{"items", items}, {"end", true}};
+  std::string joined;
+  std::size_t parts = 0, longest = 0;
+  write_indented_to(large, 2, [&](std::string_view part) {
+    joined += part;
+    longest = std::max(longest, part.size());
+    ++parts;
+  });
+  EXPECT_EQ(joined, write_pretty(large));
+  EXPECT_GT(parts, 3U);
+  EXPECT_LT(longest, 100'000U);
 }
 
 TEST(JsonFind, WalksObjects) {

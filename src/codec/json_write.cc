@@ -149,10 +149,12 @@ void append_double(std::string& out, double number) {
   }
 }
 
+constexpr std::size_t kPartBytes = 64 * 1024;
+
 template <MemberOrder kOrder, Layout kLayout>
 class JsonWriter {
  public:
-  explicit JsonWriter(std::size_t spaces = 0) : spaces_(spaces) {}
+  explicit JsonWriter(std::size_t spaces = 0, const TextSink* sink = nullptr) : spaces_(spaces), sink_(sink) {}
 
   std::string take(const Value& value) {
     out_.reserve(512);
@@ -216,6 +218,10 @@ class JsonWriter {
   void separate(bool& first) {
     if (!first) out_ += ',';
     first = false;
+    if (sink_ != nullptr && out_.size() >= kPartBytes) {
+      (*sink_)(out_);
+      out_.clear();
+    }
     if constexpr (kLayout == Layout::kIndented) break_line();
   }
 
@@ -236,6 +242,7 @@ class JsonWriter {
   std::vector<const Member*> members_;
   std::size_t depth_ = 0;
   const std::size_t spaces_;
+  const TextSink* const sink_;  ///< nullptr: the text is wanted whole
 };
 
 }  // namespace
@@ -247,6 +254,10 @@ std::string write_canonical(const Value& value) {
 }
 
 std::string write_pretty(const Value& value) { return write_indented(value, 2); }
+
+void write_indented_to(const Value& value, std::size_t spaces, const TextSink& sink) {
+  sink(JsonWriter<MemberOrder::kStored, Layout::kIndented>(spaces, &sink).take(value));
+}
 
 std::string write_indented(const Value& value, std::size_t spaces) {
   return JsonWriter<MemberOrder::kStored, Layout::kIndented>(spaces).take(value);

@@ -166,15 +166,25 @@ void Output::say(Style style, std::string_view head, std::string_view text) {
 
 void Output::add(std::string_view bytes) {
   if (failure_) return;
-  buffer_ += bytes;
-  if (buffer_.size() >= kKeptBackBytes) flush_locked();
+  if (bytes.size() < kKeptBackBytes) {
+    buffer_ += bytes;
+    if (buffer_.size() >= kKeptBackBytes) flush_locked();
+    return;
+  }
+  flush_locked();
+  write_locked(bytes);  // not through the buffer: a large document would be there twice
 }
 
 void Output::flush_locked() {
-  if (failure_ || buffer_.empty()) return;
-  if (out_is_terminal_) clear_status_locked();
-  const Status written = write_all(out_, buffer_);
+  if (buffer_.empty()) return;
+  write_locked(buffer_);
   buffer_.clear();
+}
+
+void Output::write_locked(std::string_view bytes) {
+  if (failure_) return;
+  if (out_is_terminal_) clear_status_locked();
+  const Status written = write_all(out_, bytes);
   if (written.ok()) return;
   failure_ = Error(written.error()).context("printing to standard output");
   if (told_) std::exchange(told_, nullptr)();

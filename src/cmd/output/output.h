@@ -84,6 +84,7 @@ class Output {
   std::string painted(bool colored, Style style, std::string text) const;
   void add(std::string_view bytes);
   void flush_locked();
+  void write_locked(std::string_view bytes);
   void clear_status_locked();
   void say(Style style, std::string_view head, std::string_view text);
 

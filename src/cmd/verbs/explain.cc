@@ -65,17 +65,14 @@ Result<std::map<Subject, Value>> values_of(const machineconfig::RenderInput& inp
   machineconfig::SpecDiffOptions options;
   options.show_secrets = show_secrets;
   options.limits.max_lines = kContentLines + 1;  // and the line that says where they stand
-  // A large config is in memory once.
-  const auto rendered = [&]() -> Result<machineconfig::ComparableSpec> {
-    STRAKE_TRY(const machineconfig::RenderPlan plan, machineconfig::render_pool(input));
-    return machineconfig::comparable_spec(*api::spec_of(plan.rendered));
-  }();
-  if (!rendered.ok()) return rendered.error();
+  STRAKE_TRY(machineconfig::RenderPlan plan, machineconfig::render_pool(input));
+  const machineconfig::ComparableSpec rendered =
+      machineconfig::comparable_rendered(std::move(plan.rendered.json().as_object()["spec"]));
   STRAKE_TRY(const machineconfig::ComparableSpec nothing, machineconfig::comparable_spec(json::Object{}));
-  STRAKE_TRY(machineconfig::SpecDiff diff, machineconfig::diff_comparable(nothing, *rendered, options));
+  STRAKE_TRY(machineconfig::SpecDiff diff, machineconfig::diff_comparable(nothing, rendered, options));
   std::map<Subject, Value> values;
-  values[{machineconfig::SubjectKind::kFips, ""}].summary = rendered->fips ? "on" : "off";
-  values[{machineconfig::SubjectKind::kKernelType, ""}].summary = rendered->kernel_type;
+  values[{machineconfig::SubjectKind::kFips, ""}].summary = rendered.fips ? "on" : "off";
+  values[{machineconfig::SubjectKind::kKernelType, ""}].summary = rendered.kernel_type;
   constexpr std::string_view kFromNothing = "contents differ, absent -> ";
   for (machineconfig::SpecChange& change : diff.changes) {
     Value value{std::move(change.after), {}, change.secret};

@@ -10,6 +10,7 @@
 #include "cmd/input/image_access.h"
 #include "cmd/input/text_input.h"
 #include "cmd/version.h"
+#include "codec/json_indent.h"
 #include "codec/yaml.h"
 #include "machineconfig/generate/generate_set.h"
 #include "machineconfig/render/rendered_size.h"
@@ -48,37 +49,36 @@ Status write_to_directory(const std::filesystem::path& directory, const std::vec
   return {};
 }
 
-Status print_rendered(const std::string& format, const std::vector<kube::Object>& rendered, Output& out) {
+Status print_rendered(const std::string& format, std::vector<kube::Object> rendered, Output& out) {
   if (format == "name") {
     for (const kube::Object& config : rendered) out.text(config.name() + "\n");
     return {};
   }
   if (format == "json") {
+    const auto print = [&](const json::Value& value) {
+      json::write_indented_to(value, 2, [&](std::string_view part) { out.document(part); });
+    };
     if (rendered.size() == 1) {
-      out.document(json::write_pretty(rendered.front().json()));
+      print(rendered.front().json());
       return {};
     }
     json::Array items;
-    for (const kube::Object& config : rendered) items.push_back(config.json());
-    out.document(json::write_pretty(json::Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}}));
+    for (kube::Object& config : rendered) items.push_back(std::move(config.json()));
+    print(json::Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}});
     return {};
   }
   bool first = true;
   for (const kube::Object& config : rendered) {
-    STRAKE_TRY(const std::string text, yaml::emit(config.json()));
-    out.document((first ? "" : "---\n") + text);
+    if (!first) out.document("---\n");
     first = false;
+    // Part by part: the whole text beside the object would double what a large config takes.
+    STRAKE_CHECK_OK(yaml::emit_to(config.json(), [&](std::string_view part) { out.document(part); }));
   }
   return {};
 }
 
-Result<int> run_render(const Invocation& invocation) {
-  constexpr std::string_view kDirectoryFormat = "dir=";
-  const std::string& format = invocation.value("output");
-  const bool to_directory = format.starts_with(kDirectoryFormat) && format.size() > kDirectoryFormat.size();
-  if (!to_directory && format != "yaml" && format != "json" && format != "name") {
-    return error(Code::kInvalidArgument, "-o {}: use yaml, json, name or dir=PATH", format);
-  }
+/// The input goes when this returns: of a large one only the result stays in memory while it is written.
+Result<std::vector<kube::Object>> render_pools(const Invocation& invocation) {
   STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
   STRAKE_TRY(machineconfig::ConfigSet set, with_image_options(files.set, invocation));
   if (invocation.is_set("generated")) {
@@ -101,10 +101,21 @@ Result<int> run_render(const Invocation& invocation) {
     }
     rendered.push_back(std::move(plan.rendered));
   }
+  return rendered;
+}
+
+Result<int> run_render(const Invocation& invocation) {
+  constexpr std::string_view kDirectoryFormat = "dir=";
+  const std::string& format = invocation.value("output");
+  const bool to_directory = format.starts_with(kDirectoryFormat) && format.size() > kDirectoryFormat.size();
+  if (!to_directory && format != "yaml" && format != "json" && format != "name") {
+    return error(Code::kInvalidArgument, "-o {}: use yaml, json, name or dir=PATH", format);
+  }
+  STRAKE_TRY(std::vector<kube::Object> rendered, render_pools(invocation));
   if (to_directory) {
     STRAKE_CHECK_OK(write_to_directory(format.substr(kDirectoryFormat.size()), rendered, invocation.out()));
   } else {
-    STRAKE_CHECK_OK(print_rendered(format, rendered, invocation.out()));
+    STRAKE_CHECK_OK(print_rendered(format, std::move(rendered), invocation.out()));
   }
   return kExitOk;
 }

@@ -47,10 +47,36 @@ struct ParseRefused {
   Error error;
 };
 
+/// A text and a few bytes behind it, as one: a large text is not copied for their sake.
+class MarkedText {
+ public:
+  MarkedText(std::string_view text, std::string_view tail) : text_(text), tail_(tail) {}
+
+  std::string_view text() const { return text_; }
+  std::string_view tail() const { return tail_; }
+
+  /// The last line feed at or before `at`; npos when there is none.
+  std::size_t line_feed_before(std::size_t at) const {
+    if (at >= text_.size()) {
+      const std::size_t in_tail = tail_.rfind('\n', at - text_.size());
+      if (in_tail != std::string_view::npos) return text_.size() + in_tail;
+    }
+    return text_.rfind('\n', at);
+  }
+  /// Never over the border: no line that begins in the text ends behind it.
+  std::string_view part(std::size_t at, std::size_t size) const {
+    return at < text_.size() ? text_.substr(at, size) : tail_.substr(std::min(at - text_.size(), tail_.size()), size);
+  }
+
+ private:
+  std::string_view text_;
+  std::string_view tail_;
+};
+
 /// Hands the text to yaml-cpp in pieces and counts how far it reads ahead of what it reports.
 class MeteredText : public std::streambuf {
  public:
-  explicit MeteredText(std::string_view text) : rest_(text) {}
+  explicit MeteredText(const MarkedText& marked) : rest_(marked.text()), tail_(marked.tail()) {}
 
   void node_reported() { indicators_ = 0; }
   bool exceeded() const { return exceeded_; }
@@ -59,6 +85,7 @@ class MeteredText : public std::streambuf {
  protected:
   int_type underflow() override {
     if (indicators_ > kMostIndicatorsAhead) exceeded_ = true;
+    if (rest_.empty()) rest_ = std::exchange(tail_, {});
     if (rest_.empty() || exceeded_) return traits_type::eof();
     const std::size_t size = std::min(piece_.size(), rest_.size());
     std::copy_n(rest_.begin(), size, piece_.begin());
@@ -71,6 +98,7 @@ class MeteredText : public std::streambuf {
 
  private:
   std::string_view rest_;
+  std::string_view tail_;
   std::array<char, 4096> piece_;
   std::size_t indicators_ = 0;
   std::size_t consumed_ = 0;
@@ -100,7 +128,7 @@ std::string with_utf8_escapes(const std::string& text) {
 class TreeBuilder : public YAML::EventHandler {
  public:
   /// `marked` is the source with its end marker: what yaml-cpp sees.
-  TreeBuilder(std::string_view source, std::string_view marked, const ParseLimits& limits, std::size_t text_limit,
+  TreeBuilder(std::string_view source, const MarkedText& marked, const ParseLimits& limits, std::size_t text_limit,
               MeteredText& input)
       : source_(source), marked_(marked), limits_(limits), text_limit_(text_limit), input_(input) {}
 
@@ -173,16 +201,16 @@ class TreeBuilder : public YAML::EventHandler {
   /// yaml-cpp takes whatever it cannot fit into one document for the start of another one, even when it makes no
   /// progress. A further document really starts with '---', or comes after '...'; a line with '%' needs '---' after it.
   void check_document_start(std::size_t offset) const {
-    const std::size_t line_start = offset == 0 ? 0 : marked_.rfind('\n', offset - 1) + 1;  // npos + 1 is 0
+    const std::size_t line_start = offset == 0 ? 0 : marked_.line_feed_before(offset - 1) + 1;  // npos + 1 is 0
     const bool makes_progress = !last_document_ || offset > *last_document_;
-    if (makes_progress && offset == line_start && marked_.substr(offset, 3) == "---") return;
+    if (makes_progress && offset == line_start && marked_.part(offset, 3) == "---") return;
 
     const std::string_view before = content_line_before(line_start);
     if (before.starts_with('%')) {
-      refuse(Code::kInvalidArgument, static_cast<std::size_t>(before.data() - marked_.data()),
+      refuse(Code::kInvalidArgument, static_cast<std::size_t>(before.data() - marked_.text().data()),
              "a line that starts with '%' is a directive and needs a line '---' after it; text needs quotes");
     }
-    const std::string_view indentation = marked_.substr(line_start, offset - line_start);
+    const std::string_view indentation = marked_.part(line_start, offset - line_start);
     const bool is_bare = indentation.find_first_not_of(" \t") == std::string_view::npos && before.starts_with("...");
     if (last_document_ && !(makes_progress && is_bare)) {
       refuse(Code::kInvalidArgument, offset,
@@ -194,8 +222,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::string_view content_line_before(std::size_t line_start) const {
     while (line_start > 0) {
       const std::size_t end = line_start - 1;
-      line_start = end == 0 ? 0 : marked_.rfind('\n', end - 1) + 1;
-      const std::string_view line = marked_.substr(line_start, end - line_start);
+      line_start = end == 0 ? 0 : marked_.line_feed_before(end - 1) + 1;
+      const std::string_view line = marked_.part(line_start, end - line_start);
       const std::size_t content = line.find_first_not_of(" \t");
       if (content != std::string_view::npos && line[content] != '#') return line;
     }
@@ -297,7 +325,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::string_view source_;
-  std::string_view marked_;
+  const MarkedText& marked_;
   const ParseLimits& limits_;
   const std::size_t text_limit_;
   MeteredText& input_;
@@ -378,13 +406,11 @@ std::string with_line_feeds(std::string_view text) {
 
 /// yaml-cpp takes the end of the text for the end of a quoted scalar when only blanks come before it. An
 /// end-of-document line there makes it notice.
-std::string with_end_marker(std::string_view text) {
-  std::string out(text);
+std::string_view end_marker_for(std::string_view text) {
   const std::size_t last_line = text.rfind('\n') + 1;  // npos + 1 is 0
   const std::string_view line = text.substr(last_line);
-  if (line.find_first_not_of(" \t") != std::string_view::npos && !line.starts_with('%')) return out;
-  if (last_line != text.size()) out += '\n';
-  return out += "...\n";
+  if (line.find_first_not_of(" \t") != std::string_view::npos && !line.starts_with('%')) return "";
+  return last_line != text.size() ? "\n...\n" : "...\n";
 }
 
 std::size_t count_values(const json::Value& value) {
@@ -398,7 +424,7 @@ std::size_t count_values(const json::Value& value) {
 }
 
 Status read_marked(std::string_view text, const ParseLimits& limits, std::size_t text_limit, const TreeVisitor& visit) {
-  const std::string marked = with_end_marker(text);
+  const MarkedText marked(text, end_marker_for(text));
   MeteredText input(marked);
   std::istream stream(&input);
   TreeBuilder builder(text, marked, limits, text_limit, input);

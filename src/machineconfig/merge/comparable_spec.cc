@@ -53,7 +53,9 @@ Result<json::Value> comparable_config(const json::Value& spec) {
 
 }  // namespace
 
-Result<ComparableSpec> comparable_spec(const json::Value& spec) {
+namespace {
+
+ComparableSpec without_config(const json::Value& spec) {
   ComparableSpec comparable;
   comparable.os_image = json::find_string(spec, {"osImageURL"}).value_or("");
   comparable.extensions_image = json::find_string(spec, {"baseOSExtensionsContainerImage"}).value_or("");
@@ -62,7 +64,22 @@ Result<ComparableSpec> comparable_spec(const json::Value& spec) {
   comparable.fips = json::find_bool(spec, {"fips"}).value_or(false);
   comparable.kernel_arguments = texts_of_list(spec, "kernelArguments");
   comparable.extensions = texts_of_list(spec, "extensions");
+  return comparable;
+}
+
+}  // namespace
+
+Result<ComparableSpec> comparable_spec(const json::Value& spec) {
+  ComparableSpec comparable = without_config(spec);
   STRAKE_TRY(comparable.config, comparable_config(spec));
+  return comparable;
+}
+
+ComparableSpec comparable_rendered(json::Value spec) {
+  ComparableSpec comparable = without_config(spec);
+  json::Value* config = json::find(spec, {"config"});
+  comparable.config = config == nullptr ? ignition::empty_config() : std::move(*config);
+  drop_empty_objects(comparable.config);
   return comparable;
 }
 

@@ -26,6 +26,10 @@ struct ComparableSpec {
 /// another; rendered configs always have one, and people also compare MachineConfigs they wrote.)
 Result<ComparableSpec> comparable_spec(const json::Value& spec);
 
+/// The same for a spec that was rendered here: its config is normalised already and becomes part of the result, not a
+/// copy, because it may be large.
+ComparableSpec comparable_rendered(json::Value spec);
+
 /// The member at `path` is the same on both sides, or absent from both.
 bool same_member(const ComparableSpec& before, const ComparableSpec& after,
                  std::initializer_list<std::string_view> path);
