@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "base/time.h"
 #include "controlplane/signals.h"
 #include "net/x509.h"
@@ -5,6 +6,8 @@
 namespace strake::controlplane {
 
 namespace {
+
+constexpr std::size_t kLongestPoolName = 253;
 
 /// Pools that are there are a small closed set; what callers ask for is not.
 std::string pool_label(const configserver::ConfigRequest& request) { return request.known_pool ? request.pool : ""; }
@@ -50,7 +53,13 @@ void Signals::config_asked_for(const configserver::ConfigRequest& request) {
                 {"result", std::to_string(configserver::status_of(request.outcome))},
                 {"reason", reason}})
       .add();
-  log::Fields fields{{"pool", request.pool}, {"reason", reason}};
+  log::Fields fields{{"reason", reason}};
+  if (request.known_pool) {
+    fields.emplace_back("pool", request.pool);
+  } else {
+    // Anybody may ask for anything: a new name must not make a new line, nor a long one.
+    fields.push_back(log::varying("asked_for", clip_utf8(request.pool, kLongestPoolName)));
+  }
   if (request.version) fields.emplace_back("ignition", ignition::to_string(*request.version));
   if (!request.problem.empty()) fields.emplace_back("problem", request.problem);
   fields.push_back(log::varying("caller", request.caller));
