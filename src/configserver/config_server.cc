@@ -112,12 +112,12 @@ void ConfigServer::answer_config(const net::ServerRequest& request, const net::R
   record.outcome = answer.outcome;
   record.problem = answer.problem;
   if (answer.body) record.bytes = answer.body->size();
+  if (options_.on_request) options_.on_request(record);
   if (answer.body) {
     responder.send({200, {{"Content-Type", "application/json"}}}, answer.body);
   } else {
     answer_empty(responder, status_of(answer.outcome));
   }
-  if (options_.on_request) options_.on_request(record);
 }
 
 }  // namespace strake::configserver

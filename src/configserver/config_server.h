@@ -34,7 +34,8 @@ struct ConfigServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 22623;
   net::TlsPolicy tls{};
-  /// After each request for a config. On a handler's thread; must not wait.
+  /// For each request for a config, before its answer leaves: who has the answer finds it counted. On a handler's
+  /// thread; must not wait.
   std::function<void(const ConfigRequest&)> on_request{};
 };
 
