@@ -144,7 +144,7 @@ spec: {config: {ignition: {version: 3.4.0}}, kernelArguments: [a]}
         {"taint node kt-changed k-"},
         {"set env node/kt-changed A=b"},
         {.line = "edit mc kt-config", .editor = "true"},
-        {.line = "edit mc kt-config", .editor = "sed -i s/3.4.0/3.5.0/"},
+        {.line = "edit mc kt-config", .editor = "sed -i s/3[.]4[.]0/3.5.0/"},
         {.line = "edit mc kt-config", .editor = "sed -i s/kernelArguments/kernelArgumnts/"},
         {"get mc kt-config"},
         {"get mc kt-config -o yaml"},
