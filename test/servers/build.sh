@@ -8,7 +8,7 @@
 #   kube   kube-apiserver, kube-controller-manager and kubectl 1.34.4, etcd 3.6.4
 #          judge-kubelet: Kubernetes' own validation of kubelet configuration files
 #   tools  ignition-validate 2.24.0 (spec 3.x) and ignition2-validate 0.35.0 (spec 2.x); judge-ignition3 and judge-ignition2: the same
-#          validators, and coreos' translation between specs, for many configs a process
+#          validators, coreos' translation between specs, and a second assembly of what a config server hands out, for many configs a process
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
 #          butane 0.23.0, and judge-butane: the same for many configs a process
 #          crane 0.22.1
@@ -136,7 +136,7 @@ butane_version=0.23.0
 butane_ldflags="-s -w -X github.com/coreos/butane/internal/version.Raw=$butane_version"
 
 tools_inputs() {
-  cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go}
+  cat "$here"/tools/ignition{2,3}/{go.mod,go.sum,main.go,tools.go} "$here"/tools/ignition2/serve.go
   cat "$here"/tools/render/{go.mod,go.sum,main.go}
   cat "$here"/tools/crane/{go.mod,go.sum,tools.go}
   cat "$here"/tools/butane/{go.mod,go.sum,main.go,tools.go}

@@ -7,6 +7,7 @@
 //	raise     a 2.x or 3.x config is translated up to 3.5.0: {"error", "config"}
 //	lower     a 3.5.0 config is translated down, one version after the other: {"3.4": {"error", "config"}, ... "2.2": ...}
 //	merge     {"parent", "child"}, both 3.5.0, are merged: {"error", "config"}
+//	serve     what a config server hands out for a MachineConfig, in every version, by the documented order; see serve.go
 package main
 
 import (
@@ -145,9 +146,9 @@ func guarded(action func([]byte) any, raw []byte) (answer any) {
 }
 
 func main() {
-	actions := map[string]func([]byte) any{"validate": validate, "raise": raise, "lower": lower, "merge": merge}
+	actions := map[string]func([]byte) any{"validate": validate, "raise": raise, "lower": lower, "merge": merge, "serve": serve}
 	if len(os.Args) != 2 || actions[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: judge-ignition2 validate|raise|lower|merge")
+		fmt.Fprintln(os.Stderr, "usage: judge-ignition2 validate|raise|lower|merge|serve")
 		os.Exit(1)
 	}
 	action := actions[os.Args[1]]
