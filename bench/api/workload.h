@@ -7,18 +7,13 @@
 #include <vector>
 
 #include "base/runtime.h"
+#include "report.h"
 #include "server.h"
 
 namespace strake::bench {
 
 inline constexpr int kNodes = 10'000;
 inline constexpr int kWatchers = 100;
-
-/// One figure of one run.
-struct Figure {
-  std::string name;
-  double value = 0;
-};
 
 class Workload {
  public:

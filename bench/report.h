@@ -4,9 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "workload.h"
-
 namespace strake::bench {
+
+/// One figure of one run.
+struct Figure {
+  std::string name;
+  double value = 0;
+};
 
 /// What a side is called, and its runs in the order of their rounds; every run has the same figures.
 struct Measured {
