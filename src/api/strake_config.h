@@ -15,6 +15,8 @@ inline constexpr FieldTable kStrakeConfigFields{
     "strakeconfigs.strake.dev",
     "spec.modes",
     "spec.releaseKeyrings",
+    "spec.configServer.url",
+    "spec.configServer.names",
     "status.observedGeneration",
     "status.conditions[].type",
     "status.conditions[].status",
@@ -43,6 +45,12 @@ class StrakeConfigView {
   /// OpenPGP public keys, armoured, by name: whose releases the cluster takes.
   std::map<std::string, std::string> release_keyrings() const {
     return text_map_at(object_, kStrakeConfigFields["spec.releaseKeyrings"]);
+  }
+  /// "https://HOST:PORT", as stubs name the config server; "" when it is not set.
+  std::string config_server_url() const { return text_at(object_, kStrakeConfigFields["spec.configServer.url"]); }
+  /// Further names and addresses that its certificate must bear.
+  std::vector<std::string> config_server_names() const {
+    return texts_at(object_, kStrakeConfigFields["spec.configServer.names"]);
   }
 
  private:

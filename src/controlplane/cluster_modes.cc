@@ -30,13 +30,15 @@ bool is_held(const kube::Object& lease) { return !lease.text({"spec", "holderIde
 
 Result<ClusterModes> decide_modes(const kube::Object* config, bool beside_other_manager) {
   const api::Mode fallback = beside_other_manager ? api::Mode::kObserve : api::Mode::kOwn;
-  ClusterModes modes{fallback, fallback};
+  ClusterModes modes{fallback, fallback, fallback};
   if (config == nullptr) return modes;
   const api::StrakeConfigView view(config->json());
   STRAKE_TRY(const auto render, view.mode(kRenderCapability));
   STRAKE_TRY(const auto rollout, view.mode(kRolloutCapability));
+  STRAKE_TRY(const auto joining, view.mode(kJoiningCapability));
   modes.render = render.value_or(fallback);
   modes.rollout = rollout.value_or(fallback);
+  modes.joining = joining.value_or(fallback);
   return modes;
 }
 

@@ -16,13 +16,16 @@ namespace strake::controlplane {
 /// Names of the capabilities in StrakeConfig spec.modes.
 inline constexpr std::string_view kRenderCapability = "render";
 inline constexpr std::string_view kRolloutCapability = "rollout";
+/// What new machines need to join: the config server's authority and certificate, and the stubs.
+inline constexpr std::string_view kJoiningCapability = "joining";
 
 struct ClusterModes {
   api::Mode render = api::Mode::kObserve;
   api::Mode rollout = api::Mode::kObserve;
+  api::Mode joining = api::Mode::kObserve;
 
   /// Something may be written, so one process at a time must do it.
-  bool acts() const { return render == api::Mode::kOwn || rollout == api::Mode::kOwn; }
+  bool acts() const { return render == api::Mode::kOwn || rollout == api::Mode::kOwn || joining == api::Mode::kOwn; }
   bool operator==(const ClusterModes&) const = default;
 };
 

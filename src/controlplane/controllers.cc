@@ -61,6 +61,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   machineconfig::RenderController render(runtime, api, std::move(render_options));
   std::optional<machineconfig::GeneratorController> generator;
   std::optional<rollout::RolloutController> rollout;
+  std::optional<stub::IdentityController> identity;
   if (generates) {
     generator.emplace(runtime, api,
                       machineconfig::GeneratorOptions{options.version, options.hooks, options.on_generate});
@@ -72,7 +73,16 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
     rollout_options.keep_agent_rights = acting.keep_agent_rights;
     rollout.emplace(runtime, api, std::move(rollout_options)).start();
   }
+  if (modes.joining == api::Mode::kOwn) {
+    stub::IdentityOptions identity_options;
+    identity_options.place = options.config_server;
+    identity_options.hooks = options.hooks;
+    identity_options.on_report = options.on_joining;
+    identity_options.on_done = options.on_joining_done;
+    identity.emplace(runtime, api, std::move(identity_options)).start();
+  }
   watch.wait_while(acting.modes, stop);
+  if (identity) identity->stop();
   if (rollout) rollout->stop();
   render.stop();
   if (generator) generator->stop();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "machineconfig/generate/generator_controller.h"
 #include "machineconfig/render/render_controller.h"
 #include "rollout/rollout_controller.h"
+#include "stub/identity/identity_controller.h"
 
 namespace strake::controlplane {
 
@@ -40,11 +42,15 @@ struct ControllersOptions {
   std::function<void(const rollout::PoolReport& report)> on_pool{};
   std::function<void(const machineconfig::RenderReport& report)> on_render{};
   std::function<void(const machineconfig::GenerateReport& report)> on_generate{};
+  /// Where new machines ask for their config, when neither StrakeConfig nor Infrastructure says it.
+  std::optional<stub::ConfigServerPlace> config_server{};
+  std::function<void(const stub::IdentityReport& report)> on_joining{};
+  std::function<void(stub::IdentityStep step, const std::string& what)> on_joining_done{};
 };
 
-/// Runs the render, generator and rollout controllers until stopped; contends for the lease first where they may write.
-/// Nothing but the token ends it: a server that is away, rights that are missing or a config that cannot be read are
-/// told to the callbacks and waited for.
+/// Runs the render, generator, rollout and identity controllers until stopped; contends for the lease first where they
+/// may write. Nothing but the token ends it: a server that is away, rights that are missing or a config that cannot be
+/// read are told to the callbacks and waited for.
 void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                      std::stop_token stop);
 

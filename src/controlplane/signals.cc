@@ -47,6 +47,8 @@ void Signals::listen_to(ControllersOptions& options) {
   options.on_pool = [this](const rollout::PoolReport& report) { pool_planned(report); };
   options.on_render = [this](const machineconfig::RenderReport& report) { pool_rendered(report); };
   options.on_generate = [this](const machineconfig::GenerateReport& report) { config_generated(report); };
+  options.on_joining = [this](const stub::IdentityReport& report) { joining_stands(report); };
+  options.on_joining_done = [this](stub::IdentityStep step, const std::string& what) { joining_changed(step, what); };
   options.on_overdue = [this] {
     // Two rollouts at once could let more nodes go than maxUnavailable allows.
     log_.error("the lease is lost and the controllers did not stop in time; exiting so that only one leads");
@@ -182,8 +184,9 @@ void Signals::modes_changed(const ClusterModes& modes) {
     std::lock_guard lock(mutex_);
     start_trouble_.clear();
   }
-  log_.info("how far Strake may act",
-            {{"render", api::to_string(modes.render)}, {"rollout", api::to_string(modes.rollout)}});
+  log_.info("how far Strake may act", {{"render", api::to_string(modes.render)},
+                                       {"rollout", api::to_string(modes.rollout)},
+                                       {"joining", api::to_string(modes.joining)}});
 }
 
 void Signals::agreement_changed(const machineconfig::Agreement& agreement) {

@@ -69,6 +69,8 @@ class Signals {
   void pool_planned(const rollout::PoolReport& report);
   void pool_rendered(const machineconfig::RenderReport& report);
   void config_generated(const machineconfig::GenerateReport& report);
+  void joining_stands(const stub::IdentityReport& report);
+  void joining_changed(stub::IdentityStep step, const std::string& what);
   void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                       runtime::Duration next_try);
   void machine_well(const std::string& node);

@@ -145,9 +145,10 @@ Result<Certificate> wrap_certificate(X509Handle handle) {
   return Certificate(std::make_shared<const Certificate::Impl>(Certificate::Impl{std::move(handle), std::move(info)}));
 }
 
-Result<PrivateKey> PrivateKey::generate() {
-  KeyHandle key(EVP_EC_gen("P-256"));
-  if (!key) return error(Code::kInternal, "generating an EC P-256 key: {}", take_openssl_error());
+Result<PrivateKey> PrivateKey::generate(KeyKind kind) {
+  constexpr std::size_t kRsaBits = 2048;
+  KeyHandle key(kind == KeyKind::kRsa2048 ? EVP_RSA_gen(kRsaBits) : EVP_EC_gen("P-256"));
+  if (!key) return error(Code::kInternal, "generating a key: {}", take_openssl_error());
   return PrivateKey(std::make_shared<const Impl>(Impl{std::move(key)}));
 }
 

@@ -1,7 +1,7 @@
 // Keys and certificates: making them, reading them, checking them. OpenSSL stays behind this header.
 //
-// Keys are EC P-256. Times and serial numbers are given by the caller: a certificate depends on its inputs and on the
-// key alone (its signature still differs each time, as ECDSA does).
+// Keys are EC P-256 unless RSA is asked for. Times and serial numbers are given by the caller: a certificate depends on
+// its inputs and on the key alone (its signature still differs each time, as ECDSA does).
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,14 @@ namespace strake::net {
 inline constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
 inline constexpr std::size_t kMaxBundleCertificates = 2000;
 
+enum class KeyKind {
+  kEcP256,
+  kRsa2048,  ///< slower; for clients of any age
+};
+
 class PrivateKey {
  public:
-  static Result<PrivateKey> generate();
+  static Result<PrivateKey> generate(KeyKind kind = KeyKind::kEcP256);
   /// PKCS#8 or the older EC and RSA forms; a key protected by a password is refused.
   static Result<PrivateKey> from_pem(std::string_view pem);
 
@@ -78,7 +83,8 @@ struct Validity {
 struct CaRequest {
   std::string common_name;
   Validity validity;
-  std::string serial;  ///< 8 to 20 random bytes
+  std::string serial;              ///< 8 to 20 random bytes
+  bool may_vouch_for_cas = false;  ///< for a successor, see cross_sign
 };
 
 struct LeafRequest {
@@ -92,8 +98,13 @@ struct LeafRequest {
   std::string serial;  ///< 8 to 20 random bytes
 };
 
-/// A root that may sign leaves, and nothing that signs further.
+/// A root that may sign leaves, and nothing that signs further unless the request says so.
 Result<Certificate> make_ca(const PrivateKey& key, const CaRequest& request);
+
+/// A second certificate for the name and key of the authority `successor`, signed by `ca`: who trusts `ca` alone
+/// accepts what the successor issued, when it comes with this. kDenied when `ca` may not vouch for authorities.
+Result<Certificate> cross_sign(const Certificate& ca, const PrivateKey& ca_key, const Certificate& successor,
+                               const Validity& validity, const std::string& serial);
 
 /// A certificate for the public half of `leaf_key`.
 Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const PrivateKey& leaf_key,

@@ -15,6 +15,9 @@ namespace strake::net {
 namespace {
 
 constexpr std::size_t kMaxAlternativeNames = 100;
+/// RFC 5280 allows 64; authorities of the platform have longer ones, and everybody reads them.
+constexpr std::size_t kMaxAuthorityName = 128;
+constexpr std::size_t kMaxCommonName = 64;
 
 struct AlternativeNamesFree {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
@@ -159,6 +162,25 @@ Result<Certificate> issue_for_key(const Certificate& ca, const PrivateKey& ca_ke
   return sign_certificate(std::move(certificate), ca_key);
 }
 
+Status name_authority(X509_NAME* name, const std::string& common_name) {
+  if (common_name.size() <= kMaxCommonName || common_name.size() > kMaxAuthorityName) {
+    return add_name_entry(name, "CN", common_name);
+  }
+  // As a ready string, not as text to be fitted into the field's type, which has the limit.
+  if (X509_NAME_add_entry_by_NID(name, NID_commonName, V_ASN1_UTF8STRING,
+                                 reinterpret_cast<const unsigned char*>(common_name.data()),
+                                 static_cast<int>(common_name.size()), -1, 0) != 1) {
+    return issue_failed("naming an authority");
+  }
+  return {};
+}
+
+Status add_authority_extensions(X509* x509, X509* issuer, const char* constraints) {
+  STRAKE_CHECK_OK(add_constant_extension(x509, issuer, NID_basic_constraints, constraints));
+  STRAKE_CHECK_OK(add_constant_extension(x509, issuer, NID_key_usage, "critical,keyCertSign,cRLSign"));
+  return add_constant_extension(x509, issuer, NID_subject_key_identifier, "hash");
+}
+
 }  // namespace
 
 Status add_name_entry(X509_NAME* name, const char* field, const std::string& value) {
@@ -174,12 +196,35 @@ Status add_name_entry(X509_NAME* name, const char* field, const std::string& val
 Result<Certificate> make_ca(const PrivateKey& key, const CaRequest& request) {
   STRAKE_TRY(X509Handle certificate, blank_certificate(key.impl().handle.get(), request.validity, request.serial));
   X509* x509 = certificate.get();
-  STRAKE_CHECK_OK(add_name_entry(X509_get_subject_name(x509), "CN", request.common_name));
+  STRAKE_CHECK_OK(name_authority(X509_get_subject_name(x509), request.common_name));
   if (X509_set_issuer_name(x509, X509_get_subject_name(x509)) != 1) return issue_failed("naming the issuer");
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_key_usage, "critical,keyCertSign,cRLSign"));
-  STRAKE_CHECK_OK(add_constant_extension(x509, x509, NID_subject_key_identifier, "hash"));
+  STRAKE_CHECK_OK(add_authority_extensions(
+      x509, x509, request.may_vouch_for_cas ? "critical,CA:TRUE,pathlen:1" : "critical,CA:TRUE,pathlen:0"));
   return sign_certificate(std::move(certificate), key);
+}
+
+Result<Certificate> cross_sign(const Certificate& ca, const PrivateKey& ca_key, const Certificate& successor,
+                               const Validity& validity, const std::string& serial) {
+  for (const Certificate* authority : {&ca, &successor}) {
+    if (!authority->info().is_ca)
+      return error(Code::kInvalidArgument, "'{}' is not a CA certificate", authority->info().common_name);
+  }
+  STRAKE_CHECK_OK(check_key_matches(ca, ca_key));
+  if (X509_get_pathlen(ca.impl().handle.get()) == 0) {
+    return error(Code::kDenied, "'{}' may not vouch for another authority (path length 0)", ca.info().common_name);
+  }
+  X509* subject = successor.impl().handle.get();
+  X509* issuer = ca.impl().handle.get();
+  STRAKE_TRY(X509Handle certificate, blank_certificate(X509_get0_pubkey(subject), validity, serial));
+  X509* x509 = certificate.get();
+  if (X509_set_subject_name(x509, X509_get_subject_name(subject)) != 1 ||
+      X509_set_issuer_name(x509, X509_get_subject_name(issuer)) != 1) {
+    return issue_failed("naming subject and issuer");
+  }
+  STRAKE_CHECK_OK(add_authority_extensions(x509, issuer, "critical,CA:TRUE,pathlen:0"));
+  // Where the old authority has no identifier of its key, there is none to name.
+  STRAKE_CHECK_OK(add_constant_extension(x509, issuer, NID_authority_key_identifier, "keyid"));
+  return sign_certificate(std::move(certificate), ca_key);
 }
 
 Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key, const PrivateKey& leaf_key,

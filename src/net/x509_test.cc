@@ -86,6 +86,24 @@ TEST_F(X509Test, HostsAreCheckedAgainstAlternativeNamesOnly) {
   EXPECT_NE(check_host(leaf, "other.example").error().to_string().find("worker-1.example"), std::string::npos);
 }
 
+TEST_F(X509Test, ASuccessorIsAcceptedByWhoTrustsThePredecessor) {
+  // RSA, and a name longer than a subject may have by the letter, as the platform's authorities do.
+  const std::string long_name = "openshift-machine-config-operator_machine-config-server-ca@1800000000";
+  const PrivateKey old_key = *PrivateKey::generate(KeyKind::kRsa2048);
+  const Certificate old_ca = *make_ca(old_key, {long_name, kValidity, "serial-1", true});
+  EXPECT_EQ(old_ca.info().common_name, long_name);
+  const Certificate leaf = *issue(ca_, ca_key_, key_, node_request());
+  EXPECT_FALSE(verify_chain(leaf, {}, {&old_ca, 1}, kNow, CertificatePurpose::kServer).ok());
+  const auto cross = cross_sign(old_ca, old_key, ca_, kValidity, "serial-2");
+  ASSERT_TRUE(cross.ok()) << cross.error().to_string();
+  EXPECT_TRUE(verify_chain(leaf, {&*cross, 1}, {&old_ca, 1}, kNow, CertificatePurpose::kServer).ok());
+  EXPECT_TRUE(verify_chain(leaf, {&*cross, 1}, {&ca_, 1}, kNow, CertificatePurpose::kServer).ok());
+  const auto refused = cross_sign(ca_, ca_key_, old_ca, kValidity, "serial-2");
+  ASSERT_FALSE(refused.ok()) << "it may sign nothing that signs further";
+  EXPECT_EQ(refused.error().code(), Code::kDenied);
+  EXPECT_FALSE(make_ca(old_key, {std::string(129, 'a'), kValidity, "serial-1"}).ok());
+}
+
 TEST_F(X509Test, RefusesBadRequests) {
   const auto refused = [&](auto change) {
     LeafRequest request = node_request();

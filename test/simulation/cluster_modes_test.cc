@@ -14,11 +14,11 @@ using api::Mode;
 using controlplane::ClusterModes;
 
 TEST(ClusterModes, WhatIsSetCountsElseWhetherAnotherManagerIsThere) {
-  EXPECT_EQ(*controlplane::decide_modes(nullptr, false), (ClusterModes{Mode::kOwn, Mode::kOwn}));
-  EXPECT_EQ(*controlplane::decide_modes(nullptr, true), (ClusterModes{Mode::kObserve, Mode::kObserve}));
+  EXPECT_EQ(*controlplane::decide_modes(nullptr, false), (ClusterModes{Mode::kOwn, Mode::kOwn, Mode::kOwn}));
+  EXPECT_EQ(*controlplane::decide_modes(nullptr, true), (ClusterModes{Mode::kObserve, Mode::kObserve, Mode::kObserve}));
   kube::Object config(api::kStrakeConfig, {"", "cluster"});
   api::StrakeConfigEdit(config.json()).set_mode(controlplane::kRenderCapability, Mode::kOwn);
-  EXPECT_EQ(*controlplane::decide_modes(&config, true), (ClusterModes{Mode::kOwn, Mode::kObserve}));
+  EXPECT_EQ(*controlplane::decide_modes(&config, true), (ClusterModes{Mode::kOwn, Mode::kObserve, Mode::kObserve}));
   json::ensure(config.json(), {"spec", "modes", "rollout"}) = "perhaps";
   EXPECT_EQ(controlplane::decide_modes(&config, true).error().code(), Code::kInvalidArgument) << "guessing could write";
 }
@@ -100,7 +100,7 @@ metadata: {name: cluster}
 spec: {modes: {render: own}}
 )");
   ASSERT_TRUE(stage.run_until([&] { return !stage.target("worker").empty(); }));
-  EXPECT_EQ(stage.seen.back(), (ClusterModes{Mode::kOwn, Mode::kObserve}));
+  EXPECT_EQ(stage.seen.back(), (ClusterModes{Mode::kOwn, Mode::kObserve, Mode::kObserve}));
 }
 
 TEST(ClusterModes, AnOperatorThatHoldsALeaseCountsToo) {

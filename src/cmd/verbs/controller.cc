@@ -39,13 +39,16 @@ constexpr ExitMeaning kControllerExits[] = {{kExitOk, "stopped by a signal"}};
 
 const CommandSpec kControllerCommand{
     "controller",
-    "Run the render and rollout controllers against a cluster.",
-    "Renders MachineConfigs for every pool and moves nodes to them within maxUnavailable. Of several such processes "
+    "Run the controllers against a cluster.",
+    "Renders MachineConfigs for every pool and moves nodes to them within maxUnavailable; keeps the config server's "
+    "certificate and a stub for every pool "
+    "(docs/joining.md). Of several such processes "
     "one acts, by holding the Lease strake-system/strake-controller; the others wait to take over. `strake up` runs "
     "the same controllers inside its own process and holds the same lease.\n\n"
-    "Beside a Machine Config Operator (its ClusterOperator exists or it holds a lease) both capabilities only observe: "
+    "Beside a Machine Config Operator (its ClusterOperator exists or it holds a lease) all capabilities only observe: "
     "nothing is written, and each pool gets a line saying whether Strake's render agrees with the operator's. "
-    "spec.modes of StrakeConfig/cluster (render, rollout: observe, assist or own) says otherwise, and is followed "
+    "spec.modes of StrakeConfig/cluster (render, rollout, joining: observe, assist or own) says otherwise, and is "
+    "followed "
     "while this runs.\n\n"
     "What goes wrong is said in the log on stderr, with what to do, and in /metrics (docs/metrics.md). A server that "
     "is "

@@ -12,22 +12,25 @@
 #include "controlplane/cluster_modes.h"
 #include "kube/patch.h"
 #include "rollout/cluster_plan.h"
+#include "stub/identity/identity_controller.h"
+#include "stub/identity/identity_effects.h"
 
 namespace strake::cmd {
 
 namespace {
 
 using controlplane::ClusterModes;
+using controlplane::kJoiningCapability;
 using controlplane::kRenderCapability;
 using controlplane::kRolloutCapability;
 
 constexpr OptionSpec kModeShowOptions[] = {kOutputOption, kKubeconfigOption, kContextOption, kTimeoutOption};
 constexpr OptionSpec kModeSetOptions[] = {
     {"dry-run", "", "only say what would change"}, kKubeconfigOption, kContextOption, kTimeoutOption};
-constexpr std::string_view kCapabilityWords[] = {controlplane::kRenderCapability, controlplane::kRolloutCapability};
+constexpr std::string_view kCapabilityWords[] = {kRenderCapability, kRolloutCapability, kJoiningCapability};
 constexpr std::string_view kModeWords[] = {"observe", "assist", "own", "default"};
 constexpr ArgumentSpec kModeSetArguments[] = {
-    {"CAPABILITY", "render or rollout", true, false, one_of(kCapabilityWords)},
+    {"CAPABILITY", "render, rollout or joining", true, false, one_of(kCapabilityWords)},
     {"MODE", "observe, assist, own, or default for the cluster's default", true, false, one_of(kModeWords)}};
 constexpr std::string_view kDefaultMode = "default";
 
@@ -36,7 +39,8 @@ struct CapabilityModes {
   api::Mode ClusterModes::* mode;
 };
 constexpr CapabilityModes kCapabilities[] = {{kRenderCapability, &ClusterModes::render},
-                                             {kRolloutCapability, &ClusterModes::rollout}};
+                                             {kRolloutCapability, &ClusterModes::rollout},
+                                             {kJoiningCapability, &ClusterModes::joining}};
 
 /// What decides, read once.
 struct ModeSources {
@@ -116,6 +120,17 @@ Status print_rollout_change(kube::KubeApi& api, const kube::Call& call, Output& 
   return {};
 }
 
+/// The next writes; what follows from them is not known before.
+Status print_joining_change(kube::KubeApi& api, const kube::Call& call, Output& out) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  STRAKE_TRY(const stub::IdentityInput input, stub::read_identity(api, std::nullopt, now, call));
+  const stub::IdentityPlan plan = stub::plan_identity(input);
+  if (!plan.configured && plan.problems.empty()) out.text(fmt::format("  nothing: {}\n", stub::kNotConfiguredWords));
+  for (const stub::IdentityProblem& problem : plan.problems) out.text(fmt::format("  {}\n", problem.to_string()));
+  for (const stub::IdentityAction& action : plan.actions) out.text(fmt::format("  {}\n", action.what));
+  return {};
+}
+
 Status write_mode(kube::KubeApi& api, const ModeSources& sources, std::string_view capability,
                   const std::optional<api::Mode>& mode, const kube::Call& call) {
   json::Value own = json::Object{};
@@ -136,7 +151,7 @@ Result<int> run_mode_set(const Invocation& invocation) {
   const std::string& name = invocation.value("CAPABILITY");
   const auto* capability = std::ranges::find(kCapabilities, name, &CapabilityModes::name);
   if (capability == std::end(kCapabilities)) {
-    return error(Code::kInvalidArgument, "'{}' is not a capability; known are render and rollout", name);
+    return error(Code::kInvalidArgument, "'{}' is not a capability; known are render, rollout and joining", name);
   }
   std::optional<api::Mode> wished;
   if (const std::string& text = invocation.value("MODE"); text != kDefaultMode) {
@@ -156,8 +171,9 @@ Result<int> run_mode_set(const Invocation& invocation) {
       invocation.out().warn(
           "a Machine Config Operator runs here; stop it first, or the two will write over each other");
     }
-    STRAKE_CHECK_OK(name == kRenderCapability ? print_render_change(*api, call, invocation.out())
-                                              : print_rollout_change(*api, call, invocation.out()));
+    if (name == kRenderCapability) STRAKE_CHECK_OK(print_render_change(*api, call, invocation.out()));
+    if (name == kRolloutCapability) STRAKE_CHECK_OK(print_rollout_change(*api, call, invocation.out()));
+    if (name == kJoiningCapability) STRAKE_CHECK_OK(print_joining_change(*api, call, invocation.out()));
   }
   if (invocation.is_set("dry-run")) return kExitOk;
   STRAKE_CHECK_OK(write_mode(*api, sources, name, wished, call));
@@ -184,7 +200,8 @@ const CommandSpec kModeSetCommand{"mode set",
                                   "Say how far Strake may act, for one capability.",
                                   "Prints first what will change: for render the config each pool moves to (none, "
                                   "where Strake's render agrees with the platform's), for rollout what happens to "
-                                  "every node. Kept in StrakeConfig/cluster; running controllers follow.\n\n"
+                                  "every node, for joining what is written about certificates and stubs. Kept in "
+                                  "StrakeConfig/cluster; running controllers follow.\n\n"
                                   "  strake mode set render own --dry-run",
                                   kModeSetArguments,
                                   kModeSetOptions,

@@ -1,0 +1,197 @@
+#include "stub/identity/identity_controller.h"
+
+#include <algorithm>
+
+#include "api/conditions.h"
+#include "api/kinds.h"
+#include "api/roles.h"
+#include "kube/patch.h"
+#include "stub/identity/identity_effects.h"
+
+namespace strake::stub {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const kube::ObjectKey kIdentityKey{"", "identity"};
+
+/// From nothing to a whole identity takes four; more would mean that two are at it.
+constexpr int kMaxRounds = 8;
+/// Certificates grow old without anybody writing anything.
+constexpr auto kLookAgain = 1h;
+
+kube::InformerOptions identity_informer_options(const kube::Hooks& hooks, std::string_view ns = "",
+                                                std::string_view name = "") {
+  kube::InformerOptions options;
+  options.hooks = hooks;
+  options.resync = 5min;
+  options.ns = ns;
+  if (!name.empty()) options.field_selector = fmt::format("metadata.name={}", name);
+  return options;
+}
+
+kube::ControllerOptions identity_controller_options(const IdentityOptions& options) {
+  kube::ControllerOptions controller;
+  controller.name = "identity";
+  controller.rate_limits.longest_retry = 30s;
+  controller.hooks = options.hooks;
+  return controller;
+}
+
+kube::EventRecorderOptions identity_event_options(const kube::Hooks& hooks) {
+  kube::EventRecorderOptions options;
+  options.hooks = hooks;
+  options.component = "strake-identity";
+  return options;
+}
+
+std::string_view event_reason(IdentityStep step) {
+  switch (step) {
+    case IdentityStep::kMakeSigner: return "AuthorityMade";
+    case IdentityStep::kWriteBundle: return "TrustWritten";
+    case IdentityStep::kIssueServing: return "CertificateIssued";
+    case IdentityStep::kWriteStub: return "StubWritten";
+    case IdentityStep::kRemoveStub: return "StubRemoved";
+  }
+  return "TrustWritten";
+}
+
+bool is_identity_secret(const std::string& name) {
+  return name == identity_object::kSigner || name == identity_object::kNextSigner ||
+         name == api::serving_object::kIdentity;
+}
+
+bool only_status_changed(const kube::Object& before, const kube::Object& now) {
+  return before.generation() == now.generation() && before.deleting() == now.deleting();
+}
+
+api::Condition joining_condition(const IdentityReport& report) {
+  api::Condition condition;
+  condition.type = kJoiningCondition;
+  condition.status =
+      report.configured && report.problems.empty() ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  if (!report.problems.empty()) {
+    condition.reason = "Problem";
+    condition.message = fmt::format("{}", fmt::join(report.problems, "\n"));
+  } else if (!report.configured) {
+    condition.reason = "NotConfigured";
+    condition.message = kNotConfiguredWords;
+  } else {
+    condition.reason = "InOrder";
+    condition.message = "the config server has a certificate, and every pool a stub that trusts it";
+  }
+  return condition;
+}
+
+}  // namespace
+
+IdentityController::IdentityController(runtime::Runtime& runtime, kube::KubeApi& api, IdentityOptions options)
+    : runtime_(runtime),
+      api_(api),
+      options_(std::move(options)),
+      strake_configs_(runtime, api, api::kStrakeConfig, identity_informer_options(options_.hooks)),
+      infrastructures_(runtime, api, api::kInfrastructure, identity_informer_options(options_.hooks)),
+      pools_(runtime, api, api::kMachineConfigPool, identity_informer_options(options_.hooks)),
+      bundles_(runtime, api, kube::core::kConfigMap,
+               identity_informer_options(options_.hooks, api::kMachineConfigNamespace, identity_object::kBundle)),
+      identities_(runtime, api, kube::core::kSecret,
+                  identity_informer_options(options_.hooks, api::kMachineConfigNamespace)),
+      stubs_(runtime, api, kube::core::kSecret, identity_informer_options(options_.hooks, api::kMachineApiNamespace)),
+      events_(runtime, api, identity_event_options(options_.hooks)),
+      controller_(runtime, identity_controller_options(options_),
+                  [this](const kube::ObjectKey&, const kube::Call& call) { return reconcile(call); }) {
+  const auto everything = [](const kube::Object&) { return std::vector<kube::ObjectKey>{kIdentityKey}; };
+  // Pools and StrakeConfig have a status that others write all the time; the status of an Infrastructure is what
+  // counts.
+  controller_.watch(pools_, everything, kube::spec_changed, only_status_changed);
+  controller_.watch(strake_configs_, everything, kube::spec_changed, only_status_changed);
+  for (kube::Informer* informer : {&infrastructures_, &bundles_, &stubs_}) controller_.watch(*informer, everything);
+  controller_.watch(identities_, [](const kube::Object& secret) {
+    return is_identity_secret(secret.name()) ? std::vector<kube::ObjectKey>{kIdentityKey}
+                                             : std::vector<kube::ObjectKey>{};
+  });
+}
+
+std::vector<kube::Informer*> IdentityController::informers() {
+  return {&strake_configs_, &infrastructures_, &pools_, &bundles_, &identities_, &stubs_};
+}
+
+void IdentityController::start() {
+  events_.start();
+  for (kube::Informer* informer : informers()) informer->start();
+  controller_.enqueue(kIdentityKey);  // an empty cluster tells nothing, and still wants to be looked at
+  controller_.start();
+}
+
+void IdentityController::stop() {
+  controller_.stop();
+  for (kube::Informer* informer : informers()) informer->stop();
+  events_.stop();
+}
+
+Result<IdentityInput> IdentityController::read(const kube::Call& call) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.wall_now());
+  STRAKE_TRY(IdentityInput input, read_identity(api_, options_.place, now, call));
+  input.policy = options_.policy;
+  return input;
+}
+
+Result<kube::Reconciled> IdentityController::reconcile(const kube::Call& call) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    STRAKE_TRY(const IdentityInput input, read(call));
+    const IdentityPlan plan = plan_identity(input);
+    if (plan.actions.empty()) {
+      STRAKE_CHECK_OK(tell(input, plan, call));
+      return kube::Reconciled{kLookAgain};
+    }
+    STRAKE_CHECK_OK(carry_out_all(plan, call));
+  }
+  return error(Code::kConflict, "somebody else changes the config server's identity at the same time");
+}
+
+/// One object that cannot be written holds up no other.
+Status IdentityController::carry_out_all(const IdentityPlan& plan, const kube::Call& call) {
+  Status first;
+  for (const IdentityAction& action : plan.actions) {
+    auto done = carry_out(api_, action, runtime_.random(), call);
+    if (done.ok()) {
+      record_done(action, *done);
+    } else if (first.ok()) {
+      first = std::move(done).error();
+    }
+  }
+  return first;
+}
+
+void IdentityController::record_done(const IdentityAction& action, const kube::Object& object) {
+  events_.record(object, kube::EventType::kNormal, std::string(event_reason(action.step)), action.what);
+  if (options_.on_done) options_.on_done(action.step, action.what);
+}
+
+Status IdentityController::tell(const IdentityInput& input, const IdentityPlan& plan, const kube::Call& call) {
+  IdentityReport report;
+  report.configured = plan.configured;
+  report.signer_ends = plan.signer_ends;
+  report.serving_ends = plan.serving_ends;
+  report.stubs = plan.configured && input.bundle ? input.pools.size() : 0;
+  for (const IdentityProblem& problem : plan.problems) report.problems.push_back(problem.to_string());
+  if (input.strake_config) {
+    json::Value changed = input.strake_config->json();
+    const api::Condition condition = joining_condition(report);
+    if (api::set_condition(changed, condition, runtime_.wall_now(), api::ConditionPlace::kSame)) {
+      if (!report.problems.empty()) {
+        events_.record(*input.strake_config, kube::EventType::kWarning, condition.reason, condition.message);
+      }
+      STRAKE_CHECK_OK(kube::apply_status_patch(api_, api::kStrakeConfig, *input.strake_config,
+                                               api::conditions_status(changed), kube::IfChanged::kRefuse, call)
+                          .context("saying how joining stands"));
+    }
+  }
+  if (told_ == report) return {};
+  if (options_.on_report) options_.on_report(report);
+  told_ = std::move(report);
+  return {};
+}
+
+}  // namespace strake::stub

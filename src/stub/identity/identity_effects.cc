@@ -1,0 +1,150 @@
+#include "stub/identity/identity_effects.h"
+
+#include "api/kinds.h"
+#include "api/roles.h"
+
+namespace strake::stub {
+
+namespace {
+
+constexpr std::size_t kSerialBytes = 16;
+/// RFC 5280; a longer host name stays among the alternative names, which alone count.
+constexpr std::size_t kMaxServingCommonName = 64;
+constexpr std::string_view kServingCommonName = "system:machine-config-server";
+
+std::string new_serial(Random& random) {
+  std::string serial;
+  serial.reserve(kSerialBytes);
+  while (serial.size() < kSerialBytes) {
+    std::uint64_t bits = random.next();
+    for (int i = 0; i < 8; ++i, bits >>= 8) serial.push_back(static_cast<char>(bits & 0xff));
+  }
+  return serial;
+}
+
+Result<kube::ObjectPtr> get_if_there(kube::KubeApi& api, const kube::Resource& resource, const kube::ObjectKey& key,
+                                     const kube::Call& call) {
+  auto found = api.get(resource, key, call);
+  if (found.ok()) return kube::ObjectPtr(std::make_shared<const kube::Object>(*std::move(found)));
+  if (found.error().code() == Code::kNotFound) return kube::ObjectPtr();
+  return Error(found.error()).context(fmt::format("reading {} {}", resource.kind, key.to_string()));
+}
+
+Result<kube::Object> put(kube::KubeApi& api, const kube::Resource& resource, const kube::ObjectPtr& present,
+                         const kube::Object& wanted, const kube::Call& call) {
+  // Without its version what is sent would be what the server has: the version is in `wanted`, which `present` was.
+  return present ? api.update(resource, wanted, {}, call) : api.create(resource, wanted, {}, call);
+}
+
+Result<kube::Object> create_signer(kube::KubeApi& api, const IdentityAction& action, Random& random,
+                                   const kube::Call& call) {
+  STRAKE_TRY(net::PrivateKey key, net::PrivateKey::generate(action.keys));
+  net::CaRequest request;
+  request.common_name = signer_name(action.validity.not_before + kMachineClockSkew);
+  request.validity = action.validity;
+  request.serial = new_serial(random);
+  request.may_vouch_for_cas = true;
+  STRAKE_TRY(net::Certificate certificate, net::make_ca(key, request));
+  return put(api, kube::core::kSecret, action.present,
+             with_certified_key(action.present.get(), action.name, CertifiedAs::kSigner,
+                                {{std::move(certificate)}, std::move(key)}),
+             call);
+}
+
+Result<kube::Object> create_serving(kube::KubeApi& api, const IdentityAction& action, Random& random,
+                                    const kube::Call& call) {
+  STRAKE_TRY(const CertifiedKey issuer, read_certified_key(*action.issuer));
+  STRAKE_TRY(net::PrivateKey key, net::PrivateKey::generate(action.keys));
+  net::LeafRequest request;
+  request.common_name =
+      action.hosts.front().size() <= kMaxServingCommonName ? action.hosts.front() : std::string(kServingCommonName);
+  for (const std::string& host : action.hosts) {
+    (is_ip_address(host) ? request.ip_addresses : request.dns_names).push_back(host);
+  }
+  request.server_auth = true;
+  request.validity = action.validity;
+  request.serial = new_serial(random);
+  STRAKE_TRY(net::Certificate certificate, net::issue(issuer.certificate(), issuer.key, key, request));
+  const CertifiedKey pair{{std::move(certificate), issuer.certificate()}, std::move(key)};
+  return put(api, kube::core::kSecret, action.present,
+             with_certified_key(action.present.get(), api::serving_object::kIdentity, CertifiedAs::kServing, pair),
+             call);
+}
+
+Result<kube::Object> remove_exactly(kube::KubeApi& api, const kube::Object& secret, const kube::Call& call) {
+  kube::DeleteOptions exactly_this;
+  exactly_this.uid = secret.uid();
+  exactly_this.resource_version = secret.resource_version();
+  auto removed = api.remove(kube::core::kSecret, secret.key(), exactly_this, call);
+  if (!removed.ok() && removed.error().code() == Code::kNotFound) return secret;
+  return removed;
+}
+
+Result<kube::Object> carry_out_one(kube::KubeApi& api, const IdentityAction& action, Random& random,
+                                   const kube::Call& call) {
+  switch (action.step) {
+    case IdentityStep::kMakeSigner: return create_signer(api, action, random, call);
+    case IdentityStep::kIssueServing: return create_serving(api, action, random, call);
+    case IdentityStep::kWriteBundle: return put(api, kube::core::kConfigMap, action.present, *action.wanted, call);
+    case IdentityStep::kWriteStub: return put(api, kube::core::kSecret, action.present, *action.wanted, call);
+    case IdentityStep::kRemoveStub: return remove_exactly(api, *action.present, call);
+  }
+  return error(Code::kInternal, "an unknown step");
+}
+
+}  // namespace
+
+Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const kube::Resource& resource,
+                                                      const std::string& ns, const kube::Call& call) {
+  std::vector<kube::ObjectPtr> objects;
+  kube::ListOptions options;
+  options.limit = 500;
+  do {
+    auto page = api.list(resource, ns, options, call);
+    if (!page.ok() && page.error().code() == Code::kNotFound) return objects;
+    if (!page.ok()) return Error(page.error()).context(fmt::format("listing {}", resource.qualified_name()));
+    for (kube::Object& object : page->items) {
+      // Items of a list need not say what they are.
+      object.json().as_object()["kind"] = resource.kind;
+      object.json().as_object()["apiVersion"] = resource.api_version();
+      objects.push_back(std::make_shared<const kube::Object>(std::move(object)));
+    }
+    options.continue_token = page->continue_token;
+  } while (!options.continue_token.empty());
+  return objects;
+}
+
+Result<IdentityInput> read_identity(kube::KubeApi& api, const std::optional<ConfigServerPlace>& fallback,
+                                    std::chrono::sys_seconds now, const kube::Call& call) {
+  const std::string ns(api::kMachineConfigNamespace);
+  IdentityInput input;
+  input.now = now;
+  STRAKE_TRY(input.strake_config,
+             get_if_there(api, api::kStrakeConfig, {"", std::string(api::kStrakeConfigName)}, call));
+  STRAKE_TRY(const auto infrastructure,
+             get_if_there(api, api::kInfrastructure, {"", std::string(api::kInfrastructureName)}, call));
+  auto place = place_of(input.strake_config.get(), infrastructure.get());
+  if (!place.ok()) {
+    input.place_problem = place.error().to_string();
+  } else {
+    input.place = *place ? *std::move(place) : fallback;
+  }
+  STRAKE_TRY(input.signer, get_if_there(api, kube::core::kSecret, {ns, std::string(identity_object::kSigner)}, call));
+  STRAKE_TRY(input.next_signer,
+             get_if_there(api, kube::core::kSecret, {ns, std::string(identity_object::kNextSigner)}, call));
+  STRAKE_TRY(input.bundle,
+             get_if_there(api, kube::core::kConfigMap, {ns, std::string(identity_object::kBundle)}, call));
+  STRAKE_TRY(input.serving,
+             get_if_there(api, kube::core::kSecret, {ns, std::string(api::serving_object::kIdentity)}, call));
+  STRAKE_TRY(input.pools, list_where_there(api, api::kMachineConfigPool, "", call));
+  STRAKE_TRY(input.stub_secrets,
+             list_where_there(api, kube::core::kSecret, std::string(api::kMachineApiNamespace), call));
+  return input;
+}
+
+Result<kube::Object> carry_out(kube::KubeApi& api, const IdentityAction& action, Random& random,
+                               const kube::Call& call) {
+  return carry_out_one(api, action, random, call).context("trying to {}", action.what);
+}
+
+}  // namespace strake::stub
