@@ -118,13 +118,18 @@ Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbacken
   return target;
 }
 
+Result<FileStates> files_of_spec(const json::Value& spec) {
+  STRAKE_TRY(const auto entries, machineconfig::managed_tree(spec));
+  FileStates files;
+  for (const auto& [path, entry] : entries) files.emplace(path, file_state(entry));
+  return files;
+}
+
 Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired) {
   const json::Value* spec = api::spec_of(desired);
   if (spec == nullptr) return error(Code::kInvalidArgument, "MachineConfig {} has no spec", desired.name());
   STRAKE_CHECK_OK(check_own_files(desired, *spec));
-  FileStates want;
-  STRAKE_TRY_CONTEXT(const auto entries, machineconfig::managed_tree(*spec), "MachineConfig {}", desired.name());
-  for (const auto& [path, entry] : entries) want.emplace(path, file_state(entry));
+  STRAKE_TRY_CONTEXT(FileStates want, files_of_spec(*spec), "MachineConfig {}", desired.name());
   const json::Value* old_spec = observed.current ? api::spec_of(*observed.current) : nullptr;
   if (old_spec != nullptr) {
     STRAKE_TRY_CONTEXT(const auto old_entries, machineconfig::managed_tree(*old_spec), "the applied config {}",

@@ -44,6 +44,9 @@ bool should_be_in_place(const Journal& journal, const osbackend::OsStatus& os);
 /// kInvalidArgument names the field.
 Result<osbackend::OsTarget> os_target(const kube::Object& config, const osbackend::Deployment& booted);
 
+/// The files, links and units of a MachineConfig's spec, as they have to be on disk.
+Result<FileStates> files_of_spec(const json::Value& spec);
+
 /// What must be where after going from what is applied to `desired`: its own entries, nothing where only the old config
 /// had something, and what was there before where only an abandoned config had.
 Result<FileStates> wanted_files(const Observation& observed, const kube::Object& desired);

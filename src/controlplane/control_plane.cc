@@ -6,7 +6,9 @@
 #include "apistore/rest/api_server.h"
 #include "apistore/service/service.h"
 #include "base/private_folder.h"
+#include "controlplane/config_service.h"
 #include "controlplane/controllers.h"
+#include "controlplane/first_config.h"
 #include "controlplane/sandbox_machine.h"
 
 namespace strake::controlplane {
@@ -40,7 +42,13 @@ struct ControlPlane::Impl {
   std::unique_ptr<apistore::rest::ApiServer> server;
   std::filesystem::path kubeconfig;
   std::unique_ptr<apistore::InProcessApi> admin;
+  std::optional<net::ReservedEndpoint> config_endpoint;
+  std::optional<stub::ConfigServerPlace> config_place;
+  std::unique_ptr<apistore::InProcessApi> config_api;
+  std::unique_ptr<ConfigService> config_service;
   runtime::Task controllers;
+  std::mutex fetches_mutex;
+  std::vector<FirstFetch> fetches;
   std::vector<HostedMachine> machines;
   bool stopped = false;
 
@@ -50,7 +58,10 @@ struct ControlPlane::Impl {
   Status open_service();
   Status claim_state();
   Status serve();
+  Status serve_configs();
+  std::string config_url() const;
   void start_controllers();
+  Result<json::Value> first_config_of(const nodeshim::NodeIdentity& machine, std::stop_token stop);
   Status add_machine(std::size_t index);
 };
 
@@ -111,6 +122,38 @@ Status ControlPlane::Impl::serve() {
   return {};
 }
 
+/// Listens once the controllers have made its certificate; where it will is known, and kept for it, from here on.
+Status ControlPlane::Impl::serve_configs() {
+  if (!options.config_listen) return {};
+  STRAKE_TRY_CONTEXT(net::ReservedEndpoint reserved, net::ReservedEndpoint::reserve(*options.config_listen),
+                     "--config-listen {} (`none` runs no config server)", options.config_listen->to_string());
+  config_endpoint.emplace(std::move(reserved));
+  std::vector<std::string> names = options.server_names;
+  names.emplace_back("localhost");
+  STRAKE_TRY_CONTEXT(config_place, stub::make_place(config_url(), names), "--server-names");
+  config_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::config_server("strake-up"));
+  ConfigServiceOptions service_options;
+  service_options.listen = config_endpoint->endpoint();
+  service_options.api_server_url = server->url();
+  // Machines that join this API server bring a join token of their own.
+  service_options.bootstrap_token_optional = true;
+  signals.listen_to(service_options);
+  STRAKE_TRY_CONTEXT(config_service, ConfigService::start(runtime, config_api.get(), std::move(service_options)),
+                     "serving configs to new machines");
+  signals.watch_age(*config_service);
+  return {};
+}
+
+std::string ControlPlane::Impl::config_url() const {
+  if (!config_endpoint) return "";
+  const auto& [address, port] = config_endpoint->endpoint();
+  const bool everywhere = address == "0.0.0.0" || address == "::";
+  std::string host = address;
+  if (everywhere)
+    host = options.server_names.empty() ? (address == "::" ? "::1" : "127.0.0.1") : options.server_names.front();
+  return fmt::format("https://{}", net::Endpoint{host, port}.to_string());
+}
+
 void ControlPlane::Impl::start_controllers() {
   controllers = runtime.spawn("controllers", [this](std::stop_token stop) {
     ControllersOptions controllers_options;
@@ -119,9 +162,20 @@ void ControlPlane::Impl::start_controllers() {
     controllers_options.identity = "strake-up";
     controllers_options.version = options.version;
     controllers_options.lease_duration = std::chrono::minutes(1);
+    controllers_options.config_server = config_place;
     signals.listen_to(controllers_options);
     run_controllers(runtime, *admin, controllers_options, stop);
   });
+}
+
+Result<json::Value> ControlPlane::Impl::first_config_of(const nodeshim::NodeIdentity& machine, std::stop_token stop) {
+  const runtime::Call call = runtime.call_within(std::chrono::seconds(30), stop);
+  STRAKE_TRY(const std::string stub, read_managed_stub(*admin, machine.role, call));
+  STRAKE_TRY(FirstConfig first, fetch_first_config(stub, runtime, call));
+  const std::lock_guard lock(fetches_mutex);
+  fetches.push_back(
+      {machine.name, machine.role, first.name, first.url, ignition::to_string(first.version), first.bytes});
+  return std::move(first.config);
 }
 
 Status ControlPlane::Impl::add_machine(std::size_t index) {
@@ -133,6 +187,11 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   STRAKE_TRY(const std::vector<std::string> opened_up, claim_private_folder(root));
   for (const std::string& words : opened_up) signals.log().warning(words);
   machine_options.report_unchanged = kReportUnchanged;
+  if (config_endpoint) {
+    machine_options.first_config = [this, identity = machine_options.identity](std::stop_token stop) {
+      return first_config_of(identity, stop);
+    };
+  }
   signals.listen_to(machine_options);
   HostedMachine hosted;
   hosted.kubelet_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::kubelet(name));
@@ -153,6 +212,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::start(runtime::Runtime& runt
   STRAKE_CHECK_OK(impl->serve());
   impl->service->start();
   impl->admin = std::make_unique<apistore::InProcessApi>(*impl->service, apistore::Caller::system("controllers"));
+  STRAKE_CHECK_OK(impl->serve_configs());
   impl->start_controllers();
   auto control_plane = std::unique_ptr<ControlPlane>(new ControlPlane(std::move(impl)));
   for (std::size_t i = 0; i < options.nodes; ++i) STRAKE_CHECK_OK(control_plane->impl_->add_machine(i));
@@ -168,6 +228,10 @@ void ControlPlane::stop() {
   for (Impl::HostedMachine& hosted : impl_->machines) hosted.task.request_stop();
   impl_->machines.clear();
   impl_->controllers.stop_and_join();
+  if (impl_->config_service) {
+    impl_->signals.forget_config_service();
+    impl_->config_service->stop();
+  }
   impl_->server->stop();
   impl_->service->stop();
 }
@@ -175,6 +239,13 @@ void ControlPlane::stop() {
 kube::KubeApi& ControlPlane::admin_api() { return *impl_->admin; }
 
 std::string ControlPlane::url() const { return impl_->server->url(); }
+
+std::string ControlPlane::config_url() const { return impl_->config_url(); }
+
+std::vector<FirstFetch> ControlPlane::first_fetches() const {
+  const std::lock_guard lock(impl_->fetches_mutex);
+  return impl_->fetches;
+}
 
 std::filesystem::path ControlPlane::kubeconfig() const { return impl_->kubeconfig; }
 

@@ -34,9 +34,29 @@ void Signals::listen_to(MachineOptions& options) {
   options.on_report_failure = [this, node](const nodeshim::ReportFailure& failure) {
     machine_failed(node, "heartbeat", failure.error, failure.in_a_row, failure.next_try);
   };
+  options.on_first_config = [this, node](const Error* why, runtime::Duration next_try) {
+    first_config_looked_for(node, why, next_try);
+  };
   options.on_broken = [this, node](const Error& error, unsigned in_a_row, runtime::Duration next_try) {
     machine_failed(node, "starting", error, in_a_row, next_try);
   };
+}
+
+void Signals::first_config_looked_for(const std::string& node, const Error* why, runtime::Duration next_try) {
+  std::size_t waiting = 0;
+  bool first = false;
+  {
+    std::lock_guard lock(mutex_);
+    first = why != nullptr && waiting_machines_.insert(node).second;
+    if (why == nullptr) waiting_machines_.erase(node);
+    waiting = waiting_machines_.size();
+  }
+  metrics_.gauge("strake_machines_waiting", "New machines of this process that have no first config yet.")
+      .set(static_cast<double>(waiting));
+  if (why == nullptr) return log_.info("a new machine has its first config", {{"node", node}});
+  // A release that is about to be applied is no trouble; one that does not come is said again, less and less often.
+  log_.say(first ? log::Level::kDebug : log::Level::kInfo, "a new machine waits for its first config",
+           {{"node", node}, {"why", *why}, log::varying("next_try", next_try)});
 }
 
 void Signals::listen_to(RenewalOptions& options, const std::string& node, kube::EventRecorder& events) {

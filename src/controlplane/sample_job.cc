@@ -74,6 +74,7 @@ class SampleJob {
   Result<std::string> present_version();
   Status apply(release::SampleRelease sample, const std::string& name);
   Status wait_for_nodes();
+  void show_first_configs();
   Status pause_pools(bool paused);
   Status show_plan(const std::string& release);
   Status follow(const std::string& release);
@@ -129,6 +130,21 @@ Status SampleJob::wait_for_nodes() {
     if (nodes.ok() && nodes->items.size() >= options_.nodes) return {};
     if (runtime_.now() > limit) return error(Code::kTimeout, "not all of {} nodes joined in time", options_.nodes);
     STRAKE_CHECK_OK(runtime_.sleep(kLookInterval, stop_));
+  }
+}
+
+/// How the machines of this run began: one line a pool and config. Those of an earlier run have booted already.
+void SampleJob::show_first_configs() {
+  std::map<std::string, std::pair<std::size_t, FirstFetch>> by_config;
+  for (FirstFetch& fetch : options_.first_fetches()) {
+    auto& [count, one] = by_config[fetch.pool + " " + fetch.config];
+    ++count;
+    one = std::move(fetch);
+  }
+  for (const auto& [config, entry] : by_config) {
+    const auto& [count, fetch] = entry;
+    options_.print(fmt::format("{:<8} {} new machine{} fetched {} from {} (Ignition {}, {} bytes)", fetch.pool, count,
+                               count == 1 ? "" : "s", fetch.config, fetch.url, fetch.ignition, fetch.bytes));
   }
 }
 
@@ -249,6 +265,7 @@ Status SampleJob::run() {
   STRAKE_CHECK_OK(make_key());
   STRAKE_CHECK_OK(apply(release::SampleRelease::kA, "a"));
   STRAKE_CHECK_OK(wait_for_nodes());
+  show_first_configs();
   STRAKE_CHECK_OK(follow(std::string(release::to_string(release::SampleRelease::kA))));
   options_.print("");
   STRAKE_CHECK_OK(pause_pools(true));  // so that the plan is seen before any of it happens

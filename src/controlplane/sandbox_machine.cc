@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "controlplane/first_config.h"
+
 namespace strake::controlplane {
 
 namespace {
 
 constexpr runtime::Duration kFirstStartRetry = std::chrono::seconds(1);
 constexpr runtime::Duration kLongestStartRetry = std::chrono::minutes(1);
+constexpr runtime::Duration kFirstConfigRetry = std::chrono::milliseconds(200);
+constexpr runtime::Duration kLongestConfigRetry = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -23,15 +27,33 @@ SandboxMachine::SandboxMachine(runtime::Runtime& runtime, kube::KubeApi& kubelet
 
 /// A machine that has run before and did not ask for a reboot goes on with the boot it had: only its process was
 /// restarted.
-Status SandboxMachine::boot_if_needed(bool rebooting) {
+Status SandboxMachine::boot_if_needed(bool rebooting, std::stop_token stop) {
   STRAKE_TRY(const std::uint64_t boots, os_.boot_count());
   if (boots > 0 && !rebooting) return {};
+  if (boots == 0 && options_.first_config) STRAKE_CHECK_OK(get_first_config(stop));
   STRAKE_CHECK_OK(os_.boot(rebooting && options_.boot_end ? options_.boot_end() : osbackend::BootEnd::kAsStaged));
   return recorded_services_.boot();
 }
 
+/// Asked for until it is given, as Ignition does: the release may not be there yet. Killed before the boot is counted,
+/// a machine begins anew.
+Status SandboxMachine::get_first_config(std::stop_token stop) {
+  runtime::Duration pause = kFirstConfigRetry;
+  while (true) {
+    const auto config = options_.first_config(stop);
+    if (config.ok()) {
+      STRAKE_CHECK_OK(write_first_config(tree_, *config).context("writing the first config"));
+      if (options_.on_first_config) options_.on_first_config(nullptr, {});
+      return {};
+    }
+    if (options_.on_first_config && !stop.stop_requested()) options_.on_first_config(&config.error(), pause);
+    STRAKE_CHECK_OK(runtime_.sleep(pause, stop));
+    pause = std::min(pause * 2, kLongestConfigRetry);
+  }
+}
+
 Result<osbackend::OsStatus> SandboxMachine::come_up(bool rebooting, std::stop_token stop) {
-  Status booted = boot_if_needed(rebooting);
+  Status booted = boot_if_needed(rebooting, stop);
   auto os = booted.ok() ? os_.status({stop, {}}) : Result<osbackend::OsStatus>(std::move(booted).error());
   if (os.ok()) return os;
   Error why = std::move(os).error().context(fmt::format("starting machine {}", options_.identity.name));

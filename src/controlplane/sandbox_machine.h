@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "base/file_tree.h"
 #include "base/runtime.h"
+#include "codec/json.h"
 #include "kube/kube_api.h"
 #include "nodeshim/node_shim.h"
 #include "osbackend/sandbox_backend.h"
@@ -24,6 +25,10 @@ struct MachineOptions {
   std::function<osbackend::BootEnd()> boot_end;  ///< how a reboot ends; as staged unless somebody says otherwise
   std::function<void(const nodeshim::ReportFailure&)> on_report_failure;  ///< the kubelet's stand-in cannot write
   runtime::Duration report_unchanged = std::chrono::seconds(10);          ///< see nodeshim::NodeShimOptions
+  /// What its first boot brings to its disk, asked for until it is given; empty: nothing.
+  std::function<Result<json::Value>(std::stop_token)> first_config;
+  /// Why it has none yet, when that is asked again; nullptr: it is on its disk.
+  std::function<void(const Error* why, runtime::Duration next_try)> on_first_config;
   /// The machine does not come up, for the how-manieth time, and when that is tried again.
   std::function<void(const Error&, unsigned in_a_row, runtime::Duration next_try)> on_broken;
 };
@@ -44,7 +49,8 @@ class SandboxMachine {
   Result<std::string> dry_run(std::stop_token stop);
 
  private:
-  Status boot_if_needed(bool rebooting);
+  Status boot_if_needed(bool rebooting, std::stop_token stop);
+  Status get_first_config(std::stop_token stop);
   Result<osbackend::OsStatus> come_up(bool rebooting, std::stop_token stop);
   agent::Outcome live(std::stop_token stop);
   agent::Agent make_agent();

@@ -74,6 +74,7 @@ class Signals {
   void machine_failed(const std::string& node, std::string_view doing, const Error& error, unsigned in_a_row,
                       runtime::Duration next_try);
   void machine_well(const std::string& node);
+  void first_config_looked_for(const std::string& node, const Error* why, runtime::Duration next_try);
   void config_asked_for(const configserver::ConfigRequest& request);
   void pool_served(const configserver::PoolServing& serving);
   void count_config_server();
@@ -88,6 +89,7 @@ class Signals {
   std::map<std::string, std::set<kube::ObjectKey>> failing_objects_;  ///< by controller
   std::map<std::string, rollout::PoolReport> pools_;
   std::map<std::string, unsigned> failing_machines_;  ///< by node: failures in a row
+  std::set<std::string> waiting_machines_;            ///< without a first config
   std::set<std::string> unserved_pools_;              ///< whose new machines get no config
   const ConfigService* config_service_ = nullptr;
   std::string lease_trouble_;

@@ -1,6 +1,11 @@
 #include "net/endpoint.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <charconv>
+#include <cstring>
 
 #include "base/text.h"
 
@@ -56,6 +61,36 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     return not_an_endpoint(text, "the port is no number from 0 to 65535");
   }
   return endpoint;
+}
+
+Result<ReservedEndpoint> ReservedEndpoint::reserve(const Endpoint& wanted) {
+  sockaddr_storage address{};
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  socklen_t length = 0;
+  if (inet_pton(AF_INET, wanted.address.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(wanted.port);
+    length = sizeof(*v4);
+  } else if (inet_pton(AF_INET6, wanted.address.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(wanted.port);
+    length = sizeof(*v6);
+  } else {
+    return error(Code::kInvalidArgument,
+                 "'{}' is not an IP address to listen on: use one such as 127.0.0.1 or ::", wanted.address);
+  }
+  Fd socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // With this the server that listens later may bind the same port, as long as nobody listens on this one.
+  const int shared = 1;
+  if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &shared, sizeof(shared)) != 0 ||
+      bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    return error(Code::kUnavailable, "cannot listen on {}: {}; choose another address or port", wanted.to_string(),
+                 std::strerror(errno));
+  }
+  return ReservedEndpoint(std::move(socket),
+                          {wanted.address, ntohs(address.ss_family == AF_INET ? v4->sin_port : v6->sin6_port)});
 }
 
 }  // namespace strake::net

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "net/http_server.h"
+#include "net/testing/test_authority.h"
+
 namespace strake::net {
 namespace {
 
@@ -39,6 +42,27 @@ TEST(Endpoint, NonsenseIsRefusedInWords) {
     EXPECT_NE(endpoint.error().to_string().find(c.says), std::string::npos)
         << c.text << ": " << endpoint.error().to_string();
   }
+}
+
+TEST(ReservedEndpoint, IsKeptForTheServerThatListensLater) {
+  const auto reserved = ReservedEndpoint::reserve({"127.0.0.1", 0});
+  ASSERT_TRUE(reserved.ok()) << reserved.error().to_string();
+  const std::uint16_t port = reserved->endpoint().port;
+  EXPECT_NE(port, 0);
+  testing::TestAuthority authority;
+  const testing::TestIdentity identity = authority.server();
+  ServerOptions options;
+  options.port = port;
+  options.certificate_pem = identity.certificate_pem;
+  options.key_pem = identity.key_pem;
+  const auto server = HttpsServer::start(options, [](const ServerRequest&, const Responder&) {});
+  ASSERT_TRUE(server.ok()) << server.error().to_string();
+  EXPECT_EQ(server->port(), port);
+  const auto again = ReservedEndpoint::reserve({"127.0.0.1", port});
+  ASSERT_FALSE(again.ok()) << "somebody listens there";
+  EXPECT_EQ(again.error().code(), Code::kUnavailable);
+  EXPECT_EQ(ReservedEndpoint::reserve({"::1", 0})->endpoint().address, "::1");
+  EXPECT_EQ(ReservedEndpoint::reserve({"localhost", 0}).error().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

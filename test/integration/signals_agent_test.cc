@@ -216,7 +216,8 @@ TEST(SignalsOfAgents, AMachineOfStrakeUpThatDoesNotComeUp) {
   ASSERT_EQ(up.daemon().stop(), 0);
   std::ofstream(up.state() / "nodes/master-0" / kOsRecord) << "{";
   const std::string address = up.access().server.substr(up.access().server.find("//") + 2);
-  Daemon again({"up", "--state", up.state().string(), "--listen", address, "--nodes", "1"}, up.folder() / "again.log");
+  Daemon again({"up", "--state", up.state().string(), "--listen", address, "--config-listen", "none", "--nodes", "1"},
+               up.folder() / "again.log");
   EXPECT_TRUE(again.says({"WARNING the agent of a node failed", "node=master-0", "doing=starting", "is damaged"}))
       << again.log();
   EXPECT_TRUE(up.has_condition(kube::core::kNode, "master-0", "Ready", "False", "is damaged"));

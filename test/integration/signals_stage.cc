@@ -83,7 +83,8 @@ bool Daemon::metric(const std::string& line_start) const {
 }
 
 UpStage::UpStage(std::vector<std::string> more_arguments) {
-  std::vector<std::string> arguments{"up", "--state", state().string(), "--listen", "127.0.0.1:0"};
+  std::vector<std::string> arguments{"up",  "--state", state().string(), "--listen", "127.0.0.1:0", "--config-listen",
+                                     "none"};
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   daemon_ = std::make_unique<Daemon>(std::move(arguments), folder_ / "log");
   EXPECT_TRUE(comes_true([&] { return std::filesystem::exists(kubeconfig()); })) << daemon_->log();
@@ -99,8 +100,9 @@ UpStage::UpStage(std::vector<std::string> more_arguments) {
 
 void UpStage::start_again() {
   const std::string address = access_.server.substr(access_.server.find("//") + 2);
-  daemon_ = std::make_unique<Daemon>(std::vector<std::string>{"up", "--state", state().string(), "--listen", address},
-                                     folder_ / "log");
+  daemon_ = std::make_unique<Daemon>(
+      std::vector<std::string>{"up", "--state", state().string(), "--listen", address, "--config-listen", "none"},
+      folder_ / "log");
 }
 
 std::filesystem::path UpStage::write_kubeconfig(const std::string& name, const kube::ClusterAccess& access) {

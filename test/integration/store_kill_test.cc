@@ -63,7 +63,8 @@ class KillLoop {
 
 bool KillLoop::start_server(const std::string& listen) {
   Command command;
-  command.argv = {strake_program().string(), "up", "--state", state_dir_.string(), "--listen", listen};
+  command.argv = {strake_program().string(), "up",  "--state", state_dir_.string(), "--listen", listen,
+                  "--config-listen",         "none"};
   command.log_file = folder_ / "server.log";
   auto started = ChildProcess::start(command);
   if (!started.ok()) return false;

@@ -7,6 +7,8 @@
 
 #include "base/fd.h"
 #include "base/subprocess.h"
+#include "net/endpoint.h"
+#include "net/testing/raw_tls_client.h"
 #include "support/strake_command.h"
 #include "support/temp_dir.h"
 
@@ -19,6 +21,12 @@ std::vector<std::string> once(const TempDir& state) {
   return {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes", "6", "--once"};
 }
 
+/// What the config server adds for one machine: an address, and the object as one API server has it.
+bool is_of_one_cluster(const std::string& path) {
+  return path.ends_with("etc/kubernetes/kubeconfig") || path.ends_with("etc/mcs-machine-config-content.json") ||
+         path.ends_with("etc/ignition-machine-config-encapsulated.json");
+}
+
 /// Every file below the nodes' folders but those that count boots or carry times.
 std::map<std::string, std::string> node_files(const std::filesystem::path& state) {
   std::map<std::string, std::string> files;
@@ -26,6 +34,7 @@ std::map<std::string, std::string> node_files(const std::filesystem::path& state
   for (const auto& entry : std::filesystem::recursive_directory_iterator(nodes)) {
     const std::string path = std::filesystem::relative(entry.path(), nodes).string();
     if (path.find("var/lib/strake/") != std::string::npos || path.find("currentconfig") != std::string::npos) continue;
+    if (is_of_one_cluster(path)) continue;
     if (entry.is_symlink()) {
       files[path] = "-> " + std::filesystem::read_symlink(entry.path()).string();
     } else if (entry.is_regular_file()) {
@@ -42,6 +51,17 @@ TEST(Up, OnceTakesBothReleasesThroughTheCluster) {
   EXPECT_NE(output.stdout_bytes.find("All 6 nodes and 2 pools ended as planned."), std::string::npos)
       << output.stdout_bytes;
   EXPECT_NE(output.stdout_bytes.find("kernel argument mitigations=auto added"), std::string::npos);
+  // Every machine began with the config of its pool, over TLS, from the config server.
+  for (const char* words : {"master   2 new machines fetched rendered-master-",
+                            "worker   4 new machines fetched rendered-worker-", "/config/worker (Ignition 3.5.0, "}) {
+    EXPECT_NE(output.stdout_bytes.find(words), std::string::npos) << words << output.stdout_bytes;
+  }
+  for (const char* node : {"master-0", "worker-5"}) {
+    const auto annotations =
+        read_file(state / "s/nodes" / node / "etc/machine-config-daemon/node-annotations.json", 1 << 16);
+    ASSERT_TRUE(annotations.ok()) << node;
+    EXPECT_NE(annotations->find("currentConfig"), std::string::npos) << *annotations;
+  }
   EXPECT_NE(output.stdout_bytes.find("1 current, 1 behind, 0 skipped"), std::string::npos);
   // Signed with a key of this run, and verified: anybody can do it again, and nobody can take one for the other.
   EXPECT_NE(output.stdout_bytes.find(", signed by "), std::string::npos) << output.stdout_bytes;
@@ -71,6 +91,38 @@ TEST(Up, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
   const ProcessOutput output = run_strake(once(disturbed));
   EXPECT_EQ(output.exit.exit_code, 0) << output.stdout_bytes << output.stderr_bytes;
   EXPECT_EQ(node_files(disturbed / "s"), node_files(undisturbed / "s"));
+}
+
+TEST(Up, NewNodesWaitUntilThereIsAConfigForThem) {
+  TempDir state;
+  Command command = strake_command(
+      {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes", "1", "--log-level", "debug"});
+  command.log_file = state / "log";
+  auto up = ChildProcess::start(command);
+  ASSERT_TRUE(up.ok());
+  const auto said = [&] { return read_file(state / "log", 4 << 20).value_or(""); };
+  for (int i = 0; i < 200 && said().find("waits for its first config") == std::string::npos; ++i)
+    (void)up->wait_exit(50ms);
+  EXPECT_NE(said().find("node=master-0 why=\"pool master has no stub yet"), std::string::npos) << said();
+  EXPECT_NE(said().find("apply a release"), std::string::npos) << said();
+  EXPECT_FALSE(std::filesystem::exists(state / "s/nodes/master-0/etc/kubernetes/kubeconfig"));
+  EXPECT_TRUE(up->stop(10s).success()) << said();
+}
+
+TEST(Up, APortSomebodyHasIsRefusedBeforeAnythingIsServed) {
+  TempDir state;
+  const auto taken = net::ReservedEndpoint::reserve({"127.0.0.1", 0});
+  ASSERT_TRUE(taken.ok());
+  const std::string listen = taken->endpoint().to_string();
+  auto holder = ChildProcess::start(
+      strake_command({"up", "--state", (state / "a").string(), "--listen", "127.0.0.1:0", "--config-listen", listen}));
+  ASSERT_TRUE(holder.ok());
+  for (int i = 0; i < 200 && !net::testing::port_is_open(taken->endpoint().port); ++i) (void)holder->wait_exit(50ms);
+  const ProcessOutput output =
+      run_strake({"up", "--state", (state / "b").string(), "--listen", "127.0.0.1:0", "--config-listen", listen});
+  EXPECT_EQ(output.exit.exit_code, 1) << output.stderr_bytes;
+  EXPECT_NE(output.stderr_bytes.find("--config-listen " + listen), std::string::npos) << output.stderr_bytes;
+  EXPECT_TRUE(holder->stop(10s).success());
 }
 
 TEST(Up, ASecondProcessOnTheSameFolderIsRefusedAndNamesTheHolder) {

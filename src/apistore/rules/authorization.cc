@@ -245,6 +245,10 @@ Caller Caller::kubelet(std::string_view node) {
   return {fmt::format("{}{}", kKubeletUserPrefix, node), {std::string(kKubeletGroup)}};
 }
 
+Caller Caller::config_server(std::string_view name) {
+  return {fmt::format("strake:config-server:{}", name), {std::string(api::kConfigServerGroup)}};
+}
+
 bool needs_named_configs(const Caller& caller, const Access& access) {
   return !caller.is_admin() && !caller.agent_node().empty() && access.group == api::kMachineConfig.group &&
          access.plural == api::kMachineConfig.plural;

@@ -42,6 +42,7 @@ struct Caller {
   static Caller system(std::string_view component);
   static Caller agent(std::string_view node);
   static Caller kubelet(std::string_view node);
+  static Caller config_server(std::string_view name);
 };
 
 struct Access {
