@@ -32,6 +32,19 @@ void Signals::joining_stands(const stub::IdentityReport& report) {
                "When the certificate kept for the config server ends, in seconds since 1970.")
         .set(seconds_since_1970(*report.serving_ends));
   }
+  if (report.rotation_due) {
+    metrics_
+        .gauge("strake_joining_rotation_due_seconds",
+               "When the config server's authority is to be replaced, in seconds since 1970.")
+        .set(seconds_since_1970(*report.rotation_due));
+  }
+  for (const stub::RotationStage stage : stub::kRotationStages) {
+    if (stage == stub::RotationStage::kNone) continue;
+    metrics_
+        .gauge("strake_joining_rotation", "1 for the stage of a rotation that is under way.",
+               {{"stage", std::string(stub::to_string(stage))}})
+        .set(report.rotation == stage ? 1 : 0);
+  }
   for (const std::string& problem : report.problems) {
     log_.warning("new machines may not be able to join", {{"problem", problem}});
   }
@@ -39,6 +52,11 @@ void Signals::joining_stands(const stub::IdentityReport& report) {
     log_.info("no stubs and no certificate for the config server are kept", {{"advice", stub::kNotConfiguredWords}});
   }
   if (!ready) return;
+  if (report.rotation != stub::RotationStage::kNone) {
+    log_.info("the config server's authority is being replaced",
+              {{"stage", stub::to_string(report.rotation)}, {"waits_for", report.waits_for}});
+    return;
+  }
   log::Fields fields{{"stubs", report.stubs}};
   if (report.serving_ends) fields.emplace_back("certificate_ends", format_rfc3339(*report.serving_ends));
   if (report.signer_ends) fields.emplace_back("authority_ends", format_rfc3339(*report.signer_ends));

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "net/client_trust.h"
+#include "net/endpoint.h"
 #include "net/http_transfer.h"
 #include "net/url.h"
 #include "net/x509.h"
@@ -311,11 +312,14 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, curl_open_guarded);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &guard);
   }
-  std::unique_ptr<curl_slist, ListFree> addresses;
+  std::unique_ptr<curl_slist, ListFree> addresses, detours;
   for (const auto& [place, address] : options.known_addresses) {
-    addresses.reset(curl_slist_append(addresses.release(), fmt::format("{}:{}", place, address).c_str()));
+    // An IPv6 address alone stands without brackets and is no endpoint.
+    auto& list = parse_endpoint(address).ok() ? detours : addresses;
+    list.reset(curl_slist_append(list.release(), fmt::format("{}:{}", place, address).c_str()));
   }
   if (addresses) curl_easy_setopt(easy, CURLOPT_RESOLVE, addresses.get());
+  if (detours) curl_easy_setopt(easy, CURLOPT_CONNECT_TO, detours.get());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail.data());
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, curl_header_line);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
@@ -382,6 +386,7 @@ Status HttpClient::Impl::run(Channel& channel, const Request& request, const Url
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);  // points into this frame, as these do
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, nullptr);
   curl_easy_setopt(easy, CURLOPT_RESOLVE, nullptr);
+  curl_easy_setopt(easy, CURLOPT_CONNECT_TO, nullptr);
   return outcome;
 }
 

@@ -58,7 +58,7 @@ struct ClientOptions {
   /// Set: the URLs of requests were written by somebody else, as redirects are; foreign_url.h says where they may lead.
   /// By way of a proxy only their text is checked: the proxy looks names up.
   std::optional<ForeignUrlRules> foreign_urls;
-  /// Addresses by "HOST:PORT", instead of what the resolver says.
+  /// Addresses by "HOST:PORT", instead of what the resolver says; or "HOST:PORT" to go there, port and all.
   std::map<std::string, std::string> known_addresses;
 
   std::optional<ProxySettings> proxy;  ///< absent: proxy_from_environment()

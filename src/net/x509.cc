@@ -132,6 +132,7 @@ Result<Certificate> wrap_certificate(X509Handle handle) {
   STRAKE_TRY(info.not_before, time_from_asn1(X509_get0_notBefore(x509)));
   STRAKE_TRY(info.not_after, time_from_asn1(X509_get0_notAfter(x509)));
   info.is_ca = X509_check_ca(handle.get()) == 1;
+  info.may_vouch_for_cas = info.is_ca && X509_get_pathlen(handle.get()) != 0;
 
   const ASN1_INTEGER* serial = X509_get0_serialNumber(x509);
   info.serial = hex_of({ASN1_STRING_get0_data(serial), static_cast<std::size_t>(ASN1_STRING_length(serial))});

@@ -50,8 +50,9 @@ struct CertificateInfo {
   std::chrono::sys_seconds not_before;
   std::chrono::sys_seconds not_after;
   bool is_ca = false;
-  std::string serial;  ///< hexadecimal, lower case
-  std::string sha256;  ///< fingerprint of the DER form: hexadecimal, lower case
+  bool may_vouch_for_cas = false;  ///< an authority whose certificate does not forbid others below it
+  std::string serial;              ///< hexadecimal, lower case
+  std::string sha256;              ///< fingerprint of the DER form: hexadecimal, lower case
 };
 
 class Certificate {

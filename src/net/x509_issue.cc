@@ -210,7 +210,7 @@ Result<Certificate> cross_sign(const Certificate& ca, const PrivateKey& ca_key, 
       return error(Code::kInvalidArgument, "'{}' is not a CA certificate", authority->info().common_name);
   }
   STRAKE_CHECK_OK(check_key_matches(ca, ca_key));
-  if (X509_get_pathlen(ca.impl().handle.get()) == 0) {
+  if (!ca.info().may_vouch_for_cas) {
     return error(Code::kDenied, "'{}' may not vouch for another authority (path length 0)", ca.info().common_name);
   }
   X509* subject = successor.impl().handle.get();

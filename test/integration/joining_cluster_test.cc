@@ -50,6 +50,7 @@ TEST_F(JoiningCluster, MachinesGetTheirConfigAndFollowARollout) { expect_machine
 TEST_F(JoiningCluster, EveryVersionIsAcceptedByItsValidator) { expect_every_byte_valid(*stage_); }
 TEST_F(JoiningCluster, CertificatesAreReplacedInPlace) { expect_certificates_replaced(*stage_); }
 TEST_F(JoiningCluster, AStubOfTheFirstYearsIsConverted) { expect_old_stub_converted(*stage_, admin_kubeconfig_); }
+TEST_F(JoiningCluster, TheAuthorityIsReplacedWhileMachinesAsk) { expect_authority_rotated(*stage_, admin_kubeconfig_); }
 TEST_F(JoiningCluster, EveryRefusalHasAReason) { expect_refusals_explained(*stage_); }
 
 }  // namespace

@@ -61,5 +61,6 @@ void expect_certificates_replaced(JoiningStage& stage);
 void expect_refusals_explained(JoiningStage& stage);
 /// `admin` is an administrator's kubeconfig.
 void expect_old_stub_converted(JoiningStage& stage, const std::filesystem::path& admin);
+void expect_authority_rotated(JoiningStage& stage, const std::filesystem::path& admin);
 
 }  // namespace strake::test

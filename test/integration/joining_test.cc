@@ -40,6 +40,9 @@ TEST(Joining, CertificatesAreReplacedInPlace) { expect_certificates_replaced(*sh
 TEST(Joining, AStubOfTheFirstYearsIsConverted) {
   expect_old_stub_converted(*shared_stage().joining, shared_stage().kubeconfig());
 }
+TEST(Joining, TheAuthorityIsReplacedWhileMachinesAsk) {
+  expect_authority_rotated(*shared_stage().joining, shared_stage().kubeconfig());
+}
 TEST(Joining, EveryRefusalHasAReason) { expect_refusals_explained(*shared_stage().joining); }
 
 std::size_t peak_memory_kib(const Daemon& daemon) {

@@ -32,6 +32,7 @@ constexpr const CommandSpec* kCommands[] = {
     &kStubCheckCommand,
     &kStubConvertCommand,
     &kCertsCheckCommand,
+    &kCertsRotateCommand,
     &kAgentCommand,
     &kAgentJoinCommand,
     &kAccessIssueTokenCommand,

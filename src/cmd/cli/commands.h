@@ -35,6 +35,7 @@ extern const CommandSpec kStubShowCommand;
 extern const CommandSpec kStubCheckCommand;
 extern const CommandSpec kStubConvertCommand;
 extern const CommandSpec kCertsCheckCommand;
+extern const CommandSpec kCertsRotateCommand;
 extern const CommandSpec kAgentCommand;
 extern const CommandSpec kAgentJoinCommand;
 extern const CommandSpec kAccessIssueTokenCommand;

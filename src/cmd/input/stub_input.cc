@@ -6,56 +6,13 @@
 #include "api/roles.h"
 #include "cmd/input/text_input.h"
 #include "codec/base64.h"
+#include "stub/identity/identity_effects.h"
 
 namespace strake::cmd {
 
 namespace {
 
 constexpr std::size_t kMaxStubBytes = std::size_t{64} << 20;
-
-const kube::Resource kClusterApiKinds[] = {
-    {"cluster.x-k8s.io", "v1beta1", "Machine", "machines", true},
-    {"cluster.x-k8s.io", "v1beta1", "MachineSet", "machinesets", true},
-    {"cluster.x-k8s.io", "v1beta1", "MachineDeployment", "machinedeployments", true},
-};
-
-Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const kube::Resource& resource,
-                                                      const std::string& ns, const kube::Call& call) {
-  std::vector<kube::ObjectPtr> objects;
-  kube::ListOptions options;
-  options.limit = 500;
-  do {
-    auto page = api.list(resource, ns, options, call);
-    if (!page.ok() && page.error().code() == Code::kNotFound) return objects;
-    if (!page.ok()) return Error(page.error()).context(fmt::format("listing {}", resource.qualified_name()));
-    for (kube::Object& object : page->items) {
-      // Items of a list need not say what they are.
-      object.json().as_object()["kind"] = resource.kind;
-      object.json().as_object()["apiVersion"] = resource.api_version();
-      objects.push_back(std::make_shared<const kube::Object>(std::move(object)));
-    }
-    options.continue_token = page->continue_token;
-  } while (!options.continue_token.empty());
-  return objects;
-}
-
-Status read_secrets(kube::KubeApi& api, const std::vector<std::string>& namespaces, std::vector<kube::ObjectPtr>& into,
-                    const kube::Call& call) {
-  for (const std::string& ns : namespaces) {
-    STRAKE_TRY(const auto secrets, list_where_there(api, kube::core::kSecret, ns, call));
-    into.insert(into.end(), secrets.begin(), secrets.end());
-  }
-  return {};
-}
-
-/// The Machine API's, and those that Cluster API objects live in.
-std::vector<std::string> namespaces_of(const std::vector<kube::ObjectPtr>& cluster_api) {
-  std::vector<std::string> namespaces{std::string(api::kMachineApiNamespace)};
-  for (const kube::ObjectPtr& object : cluster_api) {
-    if (std::ranges::find(namespaces, object->ns()) == namespaces.end()) namespaces.push_back(object->ns());
-  }
-  return namespaces;
-}
 
 Status read_server(kube::KubeApi& api, ClusterStubs& cluster, const kube::Call& call) {
   const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), std::string(api::serving_object::kIdentity)};
@@ -88,16 +45,8 @@ Result<stub::Stub> read_found(const stub::FoundStub& found) {
 
 Result<ClusterStubs> read_cluster_stubs(kube::KubeApi& api, const kube::Call& call) {
   ClusterStubs cluster;
-  stub::StubObjects objects;
-  STRAKE_TRY(objects.machine_sets, list_where_there(api, api::kMachineSet, "", call));
-  STRAKE_TRY(objects.control_plane_machine_sets, list_where_there(api, api::kControlPlaneMachineSet, "", call));
-  STRAKE_TRY(objects.machines, list_where_there(api, api::kMachine, "", call));
-  for (const kube::Resource& kind : kClusterApiKinds) {
-    STRAKE_TRY(const auto list, list_where_there(api, kind, "", call));
-    objects.cluster_api.insert(objects.cluster_api.end(), list.begin(), list.end());
-  }
-  STRAKE_CHECK_OK(read_secrets(api, namespaces_of(objects.cluster_api), objects.secrets, call));
-  STRAKE_TRY(const auto pools, list_where_there(api, api::kMachineConfigPool, "", call));
+  STRAKE_TRY(stub::StubObjects objects, stub::read_stub_objects(api, call));
+  STRAKE_TRY(const auto pools, stub::list_where_there(api, api::kMachineConfigPool, "", call));
   for (const kube::ObjectPtr& pool : pools) cluster.pools.push_back(pool->name());
   STRAKE_CHECK_OK(read_server(api, cluster, call));
   for (stub::FoundStub& found : stub::find_stubs(objects)) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/time.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
 #include "cmd/input/stub_input.h"
@@ -8,6 +9,7 @@
 #include "cmd/output/result_document.h"
 #include "cmd/output/stub_text.h"
 #include "net/http_client.h"
+#include "stub/identity/identity_effects.h"
 
 namespace strake::cmd {
 
@@ -215,6 +217,17 @@ std::vector<stub::StubFinding> check_server(const ClusterStubs& cluster) {
   return findings;
 }
 
+/// When the authority is to be replaced, or how far that is; "" where nobody can say.
+std::string rotation_text(kube::KubeApi& api, const kube::Call& call) {
+  auto input = stub::read_identity(api, std::nullopt, present(), call);
+  if (!input.ok() || !stub::read_rotation(api, *input, call).ok()) return "";
+  const stub::IdentityPlan plan = stub::plan_identity(*input);
+  if (plan.rotation.stage != stub::RotationStage::kNone) {
+    return fmt::format("under way ({}); `strake certs rotate` goes on with it", stub::to_string(plan.rotation.stage));
+  }
+  return plan.rotation_due ? fmt::format("due {}", format_rfc3339(*plan.rotation_due)) : "";
+}
+
 Result<int> run_certs_check(const Invocation& invocation) {
   const bool as_json = wants_json(invocation);
   runtime::ThreadRuntime runtime;
@@ -227,11 +240,14 @@ Result<int> run_certs_check(const Invocation& invocation) {
   }
   if (const auto where = connect_option(invocation)) ask_servers(checked, where, call);
   const std::vector<stub::StubFinding> server = check_server(cluster);
+  const std::string rotation = rotation_text(*api, call);
   if (as_json) {
-    invocation.out().report(stubs_json("CertificateCheck", checked, {{"server", server_json(cluster.server, server)}}));
+    invocation.out().report(stubs_json("CertificateCheck", checked,
+                                       {{"server", server_json(cluster.server, server)}, {"rotation", rotation}}));
   } else {
-    invocation.out().text(server_text(cluster.server, server) + "\n" + stub_table(checked, true) +
-                          findings_text(checked));
+    invocation.out().text(server_text(cluster.server, server) +
+                          (rotation.empty() ? "" : fmt::format("rotation   {}\n", rotation)) + "\n" +
+                          stub_table(checked, true) + findings_text(checked));
   }
   return any_error(checked) || worst_of(server) == stub::Severity::kError ? kExitDiffers : kExitOk;
 }

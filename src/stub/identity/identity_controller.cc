@@ -16,10 +16,15 @@ using namespace std::chrono_literals;
 
 const kube::ObjectKey kIdentityKey{"", "identity"};
 
-/// From nothing to a whole identity takes four; more would mean that two are at it.
-constexpr int kMaxRounds = 8;
+/// From nothing to a whole identity takes four, the longest stretch of a rotation seven; more would mean that two are
+/// at it.
+constexpr int kMaxRounds = 16;
 /// Certificates grow old without anybody writing anything.
 constexpr auto kLookAgain = 1h;
+/// While a rotation is under way: machines join and servers reload without a write that is watched here.
+constexpr auto kLookAgainRotating = 1min;
+/// So long a server may take to load its new certificate before somebody is told.
+constexpr auto kLoadPatience = 10min;
 
 kube::InformerOptions identity_informer_options(const kube::Hooks& hooks, std::string_view ns = "",
                                                 std::string_view name = "") {
@@ -53,6 +58,11 @@ std::string_view event_reason(IdentityStep step) {
     case IdentityStep::kIssueServing: return "CertificateIssued";
     case IdentityStep::kWriteStub: return "StubWritten";
     case IdentityStep::kRemoveStub: return "StubRemoved";
+    case IdentityStep::kWriteTrust: return "StubTrustWritten";
+    case IdentityStep::kRecord: return "RotationGoesOn";
+    case IdentityStep::kDropOld: return "OldAuthorityDropped";
+    case IdentityStep::kPromote: return "AuthorityReplaced";
+    case IdentityStep::kRemoveNext: return "RotationDone";
   }
   return "TrustWritten";
 }
@@ -72,11 +82,15 @@ api::Condition joining_condition(const IdentityReport& report) {
   condition.status =
       report.configured && report.problems.empty() ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
   if (!report.problems.empty()) {
-    condition.reason = "Problem";
+    condition.reason = report.rotation == RotationStage::kNone ? "Problem" : "RotationStuck";
     condition.message = fmt::format("{}", fmt::join(report.problems, "\n"));
   } else if (!report.configured) {
     condition.reason = "NotConfigured";
     condition.message = kNotConfiguredWords;
+  } else if (report.rotation != RotationStage::kNone) {
+    condition.reason = "Rotating";
+    condition.message = fmt::format("the authority is being replaced ({}); waiting for {}", to_string(report.rotation),
+                                    report.waits_for);
   } else {
     condition.reason = "InOrder";
     condition.message = "the config server has a certificate, and every pool a stub that trusts it";
@@ -134,20 +148,47 @@ Result<IdentityInput> IdentityController::read(const kube::Call& call) {
   const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.wall_now());
   STRAKE_TRY(IdentityInput input, read_identity(api_, options_.place, now, call));
   input.policy = options_.policy;
+  input.rotate = RotateWhen::kWhenDue;
+  // Who uses which stub is asked only when it counts.
+  if (input.next_signer || plan_identity(input).rotation.stage != RotationStage::kNone) {
+    STRAKE_CHECK_OK(read_rotation(api_, input, call));
+  }
   return input;
 }
 
 Result<kube::Reconciled> IdentityController::reconcile(const kube::Call& call) {
   for (int round = 0; round < kMaxRounds; ++round) {
     STRAKE_TRY(const IdentityInput input, read(call));
-    const IdentityPlan plan = plan_identity(input);
+    IdentityPlan plan = plan_identity(input);
     if (plan.actions.empty()) {
+      STRAKE_TRY(const bool verified, verify(input, plan, call));
+      if (verified) continue;
       STRAKE_CHECK_OK(tell(input, plan, call));
-      return kube::Reconciled{kLookAgain};
+      if (plan.rotation.stage == RotationStage::kNone) return kube::Reconciled{kLookAgain};
+      return kube::Reconciled{kLookAgainRotating};
     }
     STRAKE_CHECK_OK(carry_out_all(plan, call));
   }
   return error(Code::kConflict, "somebody else changes the config server's identity at the same time");
+}
+
+Result<bool> IdentityController::verify(const IdentityInput& input, IdentityPlan& plan, const kube::Call& call) {
+  if (!plan.rotation.verify) return false;
+  const Handshake& handshake = *plan.rotation.verify;
+  const Status accepted = options_.verify ? options_.verify(handshake, call) : shake_hands(handshake, "", call);
+  if (accepted.ok()) {
+    plan.actions = {verified_action(input)};
+    STRAKE_CHECK_OK(carry_out_all(plan, call));
+    return true;
+  }
+  plan.rotation.waits_for =
+      fmt::format("the config server to serve its new certificate: {}", accepted.error().to_string());
+  if (input.now - handshake.since > kLoadPatience) {
+    plan.problems.push_back({fmt::format("the config server at {}", handshake.url), accepted.error().to_string(),
+                             "look whether it runs with the certificate of Secret machine-config-server-tls; where it "
+                             "cannot be reached from here, run `strake certs rotate --connect HOST:PORT`"});
+  }
+  return false;
 }
 
 /// One object that cannot be written holds up no other.
@@ -174,6 +215,9 @@ Status IdentityController::tell(const IdentityInput& input, const IdentityPlan& 
   report.configured = plan.configured;
   report.signer_ends = plan.signer_ends;
   report.serving_ends = plan.serving_ends;
+  report.rotation = plan.rotation.stage;
+  report.waits_for = plan.rotation.waits_for;
+  report.rotation_due = plan.rotation_due;
   report.stubs = plan.configured && input.bundle ? input.pools.size() : 0;
   for (const IdentityProblem& problem : plan.problems) report.problems.push_back(problem.to_string());
   if (input.strake_config) {

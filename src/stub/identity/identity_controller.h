@@ -25,6 +25,9 @@ struct IdentityReport {
   std::optional<std::chrono::sys_seconds> signer_ends{};
   std::optional<std::chrono::sys_seconds> serving_ends{};
   std::size_t stubs = 0;  ///< managed ones
+  RotationStage rotation = RotationStage::kNone;
+  std::string waits_for{};  ///< what a rotation waits for
+  std::optional<std::chrono::sys_seconds> rotation_due{};
 
   bool operator==(const IdentityReport&) const = default;
 };
@@ -40,6 +43,8 @@ struct IdentityOptions {
   std::optional<ConfigServerPlace> place{};
   IdentityPolicy policy{};
   kube::Hooks hooks{};
+  /// Asks the config server; shake_hands unless a test says otherwise.
+  std::function<Status(const Handshake&, const kube::Call&)> verify{};
   // Called by the worker; must not wait.
   std::function<void(const IdentityReport&)> on_report{};  ///< when it is not as the last time
   std::function<void(IdentityStep step, const std::string& what)> on_done{};
@@ -55,6 +60,8 @@ class IdentityController {
  private:
   Result<kube::Reconciled> reconcile(const kube::Call& call);
   Result<IdentityInput> read(const kube::Call& call);
+  /// True when the server was asked and that is remembered.
+  Result<bool> verify(const IdentityInput& input, IdentityPlan& plan, const kube::Call& call);
   Status carry_out_all(const IdentityPlan& plan, const kube::Call& call);
   void record_done(const IdentityAction& action, const kube::Object& object);
   Status tell(const IdentityInput& input, const IdentityPlan& plan, const kube::Call& call);

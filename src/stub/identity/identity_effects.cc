@@ -1,7 +1,12 @@
 #include "stub/identity/identity_effects.h"
 
+#include <algorithm>
+
 #include "api/kinds.h"
 #include "api/roles.h"
+#include "net/endpoint.h"
+#include "net/http_client.h"
+#include "net/url.h"
 
 namespace strake::stub {
 
@@ -45,10 +50,27 @@ Result<kube::Object> create_signer(kube::KubeApi& api, const IdentityAction& act
   request.serial = new_serial(random);
   request.may_vouch_for_cas = true;
   STRAKE_TRY(net::Certificate certificate, net::make_ca(key, request));
-  return put(api, kube::core::kSecret, action.present,
-             with_certified_key(action.present.get(), action.name, CertifiedAs::kSigner,
-                                {{std::move(certificate)}, std::move(key)}),
-             call);
+  kube::Object secret = with_certified_key(action.present.get(), action.name, CertifiedAs::kSigner,
+                                           {{std::move(certificate)}, std::move(key)});
+  for (const auto& [name, value] : action.annotations) secret.set_annotation(name, value);
+  return put(api, kube::core::kSecret, action.present, secret, call);
+}
+
+/// The issuer once more, signed by the old authority: for who trusts only that.
+Result<net::Certificate> vouched_for(const CertifiedKey& issuer, const IdentityAction& action, Random& random) {
+  STRAKE_TRY(const CertifiedKey old, read_certified_key(*action.old_issuer));
+  net::Validity validity = action.validity;
+  for (const net::Certificate* certificate : {&issuer.certificate(), &old.certificate()}) {
+    validity.not_before = std::max(validity.not_before, certificate->info().not_before);
+    validity.not_after = std::min(validity.not_after, certificate->info().not_after);
+  }
+  return net::cross_sign(old.certificate(), old.key, issuer.certificate(), validity, new_serial(random));
+}
+
+/// Before anything is written: a mistake here would cut machines off.
+Status accepted_by(const CertifiedKey& pair, const net::Certificate& authority) {
+  const auto at = std::max(pair.certificate().info().not_before, authority.info().not_before);
+  return net::verify_chain(pair.certificate(), pair.chain, {&authority, 1}, at, net::CertificatePurpose::kServer);
 }
 
 Result<kube::Object> create_serving(kube::KubeApi& api, const IdentityAction& action, Random& random,
@@ -65,7 +87,16 @@ Result<kube::Object> create_serving(kube::KubeApi& api, const IdentityAction& ac
   request.validity = action.validity;
   request.serial = new_serial(random);
   STRAKE_TRY(net::Certificate certificate, net::issue(issuer.certificate(), issuer.key, key, request));
-  const CertifiedKey pair{{std::move(certificate), issuer.certificate()}, std::move(key)};
+  CertifiedKey pair{{std::move(certificate)}, std::move(key)};
+  if (action.old_issuer) {
+    STRAKE_TRY(net::Certificate second, vouched_for(issuer, action, random));
+    pair.chain.push_back(std::move(second));
+  } else {
+    pair.chain.push_back(issuer.certificate());
+  }
+  for (const net::Certificate& authority : action.must_accept) {
+    STRAKE_CHECK_OK(accepted_by(pair, authority).context("the new certificate would not be accepted by all machines"));
+  }
   return put(api, kube::core::kSecret, action.present,
              with_certified_key(action.present.get(), api::serving_object::kIdentity, CertifiedAs::kServing, pair),
              call);
@@ -86,13 +117,77 @@ Result<kube::Object> carry_out_one(kube::KubeApi& api, const IdentityAction& act
     case IdentityStep::kMakeSigner: return create_signer(api, action, random, call);
     case IdentityStep::kIssueServing: return create_serving(api, action, random, call);
     case IdentityStep::kWriteBundle: return put(api, kube::core::kConfigMap, action.present, *action.wanted, call);
-    case IdentityStep::kWriteStub: return put(api, kube::core::kSecret, action.present, *action.wanted, call);
-    case IdentityStep::kRemoveStub: return remove_exactly(api, *action.present, call);
+    case IdentityStep::kWriteStub:
+    case IdentityStep::kWriteTrust:
+    case IdentityStep::kRecord:
+    case IdentityStep::kDropOld:
+    case IdentityStep::kPromote: return put(api, kube::core::kSecret, action.present, *action.wanted, call);
+    case IdentityStep::kRemoveStub:
+    case IdentityStep::kRemoveNext: return remove_exactly(api, *action.present, call);
   }
   return error(Code::kInternal, "an unknown step");
 }
 
+const kube::Resource kClusterApiKinds[] = {
+    {"cluster.x-k8s.io", "v1beta1", "Machine", "machines", true},
+    {"cluster.x-k8s.io", "v1beta1", "MachineSet", "machinesets", true},
+    {"cluster.x-k8s.io", "v1beta1", "MachineDeployment", "machinedeployments", true},
+};
+
+/// The Machine API's, and those that Cluster API objects live in.
+std::vector<std::string> namespaces_of(const std::vector<kube::ObjectPtr>& cluster_api) {
+  std::vector<std::string> namespaces{std::string(api::kMachineApiNamespace)};
+  for (const kube::ObjectPtr& object : cluster_api) {
+    if (std::ranges::find(namespaces, object->ns()) == namespaces.end()) namespaces.push_back(object->ns());
+  }
+  return namespaces;
+}
+
 }  // namespace
+
+Result<StubObjects> read_stub_objects(kube::KubeApi& api, const kube::Call& call) {
+  StubObjects objects;
+  STRAKE_TRY(objects.machine_sets, list_where_there(api, api::kMachineSet, "", call));
+  STRAKE_TRY(objects.control_plane_machine_sets, list_where_there(api, api::kControlPlaneMachineSet, "", call));
+  STRAKE_TRY(objects.machines, list_where_there(api, api::kMachine, "", call));
+  for (const kube::Resource& kind : kClusterApiKinds) {
+    STRAKE_TRY(const auto list, list_where_there(api, kind, "", call));
+    objects.cluster_api.insert(objects.cluster_api.end(), list.begin(), list.end());
+  }
+  for (const std::string& ns : namespaces_of(objects.cluster_api)) {
+    STRAKE_TRY_CONTEXT(const auto secrets, list_where_there(api, kube::core::kSecret, ns, call), "namespace {}", ns);
+    objects.secrets.insert(objects.secrets.end(), secrets.begin(), secrets.end());
+  }
+  return objects;
+}
+
+Status read_rotation(kube::KubeApi& api, IdentityInput& input, const kube::Call& call) {
+  STRAKE_TRY(StubObjects objects, read_stub_objects(api, call));
+  input.stubs = find_stubs(objects);
+  input.machines = std::move(objects.machines);
+  for (const kube::ObjectPtr& object : objects.cluster_api) {
+    if (object->kind() == "Machine") input.machines.push_back(object);
+  }
+  input.stub_secrets = std::move(objects.secrets);
+  return {};
+}
+
+Status shake_hands(const Handshake& handshake, const std::string& connect, const kube::Call& call) {
+  STRAKE_TRY(const net::Url url, net::parse_url(handshake.url));
+  for (const std::string& authorities : handshake.ca_pems) {
+    net::ClientOptions options;
+    options.ca_pem = authorities;
+    options.proxy = net::ProxySettings{};
+    if (!connect.empty()) {
+      options.known_addresses[net::Endpoint{url.host, url.effective_port()}.to_string()] = connect;
+    }
+    STRAKE_TRY(const net::HttpClient client, net::HttpClient::create(options));
+    const auto answer = client.send({"GET", handshake.url + "/healthz", {}, {}},
+                                    {.timeout = std::chrono::seconds(10), .idle_timeout = {}, .stop = call.stop});
+    if (!answer.ok()) return Error(answer.error()).context(fmt::format("asking {}", handshake.url));
+  }
+  return {};
+}
 
 Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const kube::Resource& resource,
                                                       const std::string& ns, const kube::Call& call) {
@@ -139,6 +234,9 @@ Result<IdentityInput> read_identity(kube::KubeApi& api, const std::optional<Conf
   STRAKE_TRY(input.pools, list_where_there(api, api::kMachineConfigPool, "", call));
   STRAKE_TRY(input.stub_secrets,
              list_where_there(api, kube::core::kSecret, std::string(api::kMachineApiNamespace), call));
+  StubObjects by_name;
+  by_name.secrets = input.stub_secrets;
+  input.stubs = find_stubs(by_name);
   return input;
 }
 

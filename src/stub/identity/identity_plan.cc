@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "api/kinds.h"
-#include "api/node_annotations.h"
-#include "api/roles.h"
 #include "base/time.h"
-#include "codec/json_patch.h"
-#include "stub/managed_stub.h"
+#include "stub/check.h"
+#include "stub/identity/understood.h"
 
 namespace strake::stub {
 
@@ -16,19 +13,8 @@ namespace {
 /// A certificate that would end hardly later than the present one is not worth a change.
 constexpr std::chrono::hours kWorthRenewing{24};
 
-constexpr std::string_view kSignerWords = "Secret machine-config-server-ca";
-constexpr std::string_view kBundleWords = "ConfigMap machine-config-server-ca";
-constexpr std::string_view kServingWords = "Secret machine-config-server-tls";
-
-/// The objects, understood. nullopt: not there.
-struct Understood {
-  std::optional<CertifiedKey> signer;
-  std::optional<std::vector<net::Certificate>> bundle;
-  std::optional<CertifiedKey> serving;
-};
-
 /// One that cannot be read is a problem, and nothing is planned about it.
-bool understand(const IdentityInput& input, Understood& understood, IdentityPlan& plan) {
+bool understand(const IdentityInput& input, UnderstoodIdentity& understood, IdentityPlan& plan) {
   const auto refuse = [&](std::string_view object, const Error& error, std::string next) {
     plan.problems.push_back({std::string(object), error.to_string(), std::move(next)});
   };
@@ -40,6 +26,15 @@ bool understand(const IdentityInput& input, Understood& understood, IdentityPlan
       refuse(kSignerWords, pair.error(),
              "put the authority's certificate and key back from a backup; without one, remove the Secret, run `strake "
              "certs rotate`, and replace the stubs outside the cluster");
+    }
+  }
+  if (input.next_signer) {
+    auto pair = read_certified_key(*input.next_signer);
+    if (pair.ok()) {
+      understood.next = *std::move(pair);
+    } else {
+      refuse(kNextSignerWords, pair.error(),
+             "remove the Secret: a rotation that has not changed the server's certificate begins anew");
     }
   }
   if (input.bundle) {
@@ -65,59 +60,10 @@ net::Validity lifetime_from(std::chrono::sys_seconds now, std::chrono::seconds l
   return {now - kMachineClockSkew, now + lifetime};
 }
 
-IdentityAction make_signer(const IdentityInput& input, std::string_view name) {
-  IdentityAction action;
-  action.step = IdentityStep::kMakeSigner;
-  action.what = fmt::format("make the authority {}", name);
-  action.name = name;
-  action.keys = input.policy.keys;
-  action.validity = lifetime_from(input.now, input.policy.signer_lifetime);
-  return action;
-}
-
-IdentityAction write_bundle(const IdentityInput& input, const std::vector<net::Certificate>& trusted) {
-  IdentityAction action;
-  action.step = IdentityStep::kWriteBundle;
-  action.what = fmt::format("write whom machines trust: {} authorities", trusted.size());
-  action.present = input.bundle;
-  action.wanted = with_bundle(input.bundle.get(), trusted);
-  return action;
-}
-
-IdentityAction issue_serving(const IdentityInput& input, const CertifiedKey& signer, std::string why) {
-  IdentityAction action;
-  action.step = IdentityStep::kIssueServing;
-  action.what =
-      fmt::format("issue the server's certificate for {}: {}", fmt::join(input.place->hosts, ", "), std::move(why));
-  action.present = input.serving;
-  action.hosts = input.place->hosts;
-  action.issuer = input.signer;
-  action.keys = input.policy.keys;
-  action.validity = lifetime_from(input.now, input.policy.serving_lifetime);
-  action.validity.not_after = std::min(action.validity.not_after, signer.certificate().info().not_after);
-  action.validity.not_before = std::max(action.validity.not_before, signer.certificate().info().not_before);
-  return action;
-}
-
-/// Why the server needs another certificate of the same authority; "" when it does not.
-std::string why_reissue(const IdentityInput& input, const CertifiedKey& signer, const CertifiedKey& serving) {
-  const net::CertificateInfo& info = serving.certificate().info();
-  const std::vector<std::string> hosts = hosts_of(serving.certificate());
-  if (hosts != input.place->hosts) {
-    return fmt::format("the present one is for {}",
-                       hosts.empty() ? "no host at all" : fmt::format("{}", fmt::join(hosts, ", ")));
-  }
-  const auto could_end = std::min(input.now + input.policy.serving_lifetime, signer.certificate().info().not_after);
-  if (input.now >= due_at(serving.certificate()) && could_end > info.not_after + kWorthRenewing) {
-    return fmt::format("the present one ends {}", format_rfc3339(info.not_after));
-  }
-  return "";
-}
-
-void plan_serving(const IdentityInput& input, const Understood& understood, IdentityPlan& plan) {
+void plan_serving(const IdentityInput& input, const UnderstoodIdentity& understood, IdentityPlan& plan) {
   const CertifiedKey& signer = *understood.signer;
   if (!understood.serving) {
-    plan.actions.push_back(issue_serving(input, signer, "there is none"));
+    plan.actions.push_back(serving_action(input, input.signer, signer, "there is none"));
     return;
   }
   if (!is_issued_by(understood.serving->certificate(), signer.certificate())) {
@@ -127,15 +73,15 @@ void plan_serving(const IdentityInput& input, const Understood& understood, Iden
                              "run `strake certs rotate`, which replaces it without cutting a machine off"});
     return;
   }
-  if (std::string why = why_reissue(input, signer, *understood.serving); !why.empty()) {
-    plan.actions.push_back(issue_serving(input, signer, std::move(why)));
+  if (const std::string why = why_reissue(input, signer, *understood.serving); !why.empty()) {
+    plan.actions.push_back(serving_action(input, input.signer, signer, why));
   }
 }
 
-void plan_authority(const IdentityInput& input, const Understood& understood, IdentityPlan& plan) {
+void plan_authority(const IdentityInput& input, const UnderstoodIdentity& understood, IdentityPlan& plan) {
   if (!understood.signer) {
     if (!understood.serving) {
-      plan.actions.push_back(make_signer(input, identity_object::kSigner));
+      plan.actions.push_back(signer_action(input, identity_object::kSigner));
       return;
     }
     plan.problems.push_back({std::string(kServingWords),
@@ -156,74 +102,55 @@ void plan_authority(const IdentityInput& input, const Understood& understood, Id
     std::vector<net::Certificate> trusted{understood.signer->certificate()};
     // Who is trusted beside it stays: a certificate in use may come from there.
     if (understood.bundle) trusted.insert(trusted.end(), understood.bundle->begin(), understood.bundle->end());
-    plan.actions.push_back(write_bundle(input, trusted));
+    plan.actions.push_back(bundle_action(input, trusted));
   }
   plan_serving(input, understood, plan);
 }
 
-kube::ObjectPtr stub_secret_named(const IdentityInput& input, const std::string& name) {
-  const auto found =
-      std::ranges::find(input.stub_secrets, name, [](const kube::ObjectPtr& one) { return one->name(); });
-  return found == input.stub_secrets.end() ? nullptr : *found;
+/// What ends soon although it should have been replaced by now.
+void plan_end(const IdentityInput& input, const UnderstoodIdentity& understood, IdentityPlan& plan) {
+  if (!plan.problems.empty() || !plan.actions.empty()) return;
+  const std::pair<const std::optional<CertifiedKey>&, std::string_view> both[] = {{understood.signer, kSignerWords},
+                                                                                  {understood.serving, kServingWords}};
+  for (const auto& [pair, words] : both) {
+    if (!pair) continue;
+    const net::CertificateInfo& info = pair->certificate().info();
+    const auto soon = std::min<std::chrono::seconds>(kEndsSoon, (info.not_after - info.not_before) / 10);
+    if (info.not_after - input.now > soon) continue;
+    plan.problems.push_back({std::string(words), fmt::format("the certificate ends {}", format_rfc3339(info.not_after)),
+                             "run `strake certs rotate`, which says what stands in the way"});
+  }
 }
 
-void plan_stub_of(const IdentityInput& input, const kube::Object& pool, const std::string& trusted_pem,
-                  IdentityPlan& plan) {
-  const std::string name = managed_stub_name(pool.name());
-  const kube::ObjectPtr present = stub_secret_named(input, name);
-  ManagedStub stub{input.place->url, pool.name(), trusted_pem, std::nullopt};
-  // A token of the stub stays; whoever renews tokens puts the next one here.
-  if (present) stub.headers = headers_of(*present);
-  auto wanted = managed_stub_secret(pool, stub, present.get());
-  if (!wanted.ok()) {
-    plan.problems.push_back({fmt::format("Secret {}", name), "it is not Strake's",
-                             fmt::format("rename it, or give it the label {}", api::label::kManagedStub)});
-    return;
+void plan_rotation_or_start(const IdentityInput& input, const UnderstoodIdentity& understood, IdentityPlan& plan) {
+  if (understood.next) return plan_rotation(input, understood, plan);
+  plan_authority(input, understood, plan);
+  if (!plan.actions.empty()) return;
+  if (input.rotate == RotateWhen::kNow && understood.serving) {
+    plan.problems.clear();  // a foreign or ended authority is what a rotation is for
+    plan_rotation_start(input, understood, plan);
+  } else if (input.rotate == RotateWhen::kWhenDue && plan.problems.empty() &&
+             input.now >= due_at(understood.signer->certificate())) {
+    plan_rotation_start(input, understood, plan);
   }
-  if (present && json::same_value(present->json(), wanted->json())) return;
-  IdentityAction action;
-  action.step = IdentityStep::kWriteStub;
-  action.what = fmt::format("write the stub of pool {}", pool.name());
-  action.present = present;
-  action.wanted = *std::move(wanted);
-  action.name = name;
-  plan.actions.push_back(std::move(action));
 }
 
-/// A stub of ours: the platform's label, and a pool as its owner.
-bool is_managed_stub(const kube::Object& secret) {
-  return secret.label(api::label::kManagedStub) && !pool_of_managed_stub(secret.name()).empty() &&
-         std::ranges::any_of(secret.owners(), [](const kube::OwnerReference& owner) {
-           return owner.kind == api::kMachineConfigPool.kind;
-         });
-}
-
-void plan_stubs(const IdentityInput& input, const std::vector<net::Certificate>& trusted, IdentityPlan& plan) {
-  const std::string trusted_pem = net::to_pem(trusted);
-  for (const kube::ObjectPtr& pool : input.pools) {
-    if (!pool->deleting()) plan_stub_of(input, *pool, trusted_pem, plan);
-  }
-  for (const kube::ObjectPtr& secret : input.stub_secrets) {
-    if (!is_managed_stub(*secret) || secret->deleting()) continue;
-    const std::string pool = pool_of_managed_stub(secret->name());
-    if (std::ranges::any_of(input.pools, [&](const kube::ObjectPtr& one) { return one->name() == pool; })) continue;
-    IdentityAction action;
-    action.step = IdentityStep::kRemoveStub;
-    action.what = fmt::format("remove the stub of pool {}, which is gone", pool);
-    action.present = secret;
-    action.name = secret->name();
-    plan.actions.push_back(std::move(action));
-  }
+void note_ends(const UnderstoodIdentity& understood, IdentityPlan& plan) {
+  if (understood.serving) plan.serving_ends = understood.serving->certificate().info().not_after;
+  if (!understood.signer) return;
+  const net::Certificate& signer = understood.signer->certificate();
+  plan.signer_ends = signer.info().not_after;
+  plan.signer_made = signer.info().not_before + kMachineClockSkew;
+  plan.rotation_due = due_at(signer);
 }
 
 }  // namespace
 
 IdentityPlan plan_identity(const IdentityInput& input) {
   IdentityPlan plan;
-  Understood understood;
+  UnderstoodIdentity understood;
   const bool readable = understand(input, understood, plan);
-  if (understood.signer) plan.signer_ends = understood.signer->certificate().info().not_after;
-  if (understood.serving) plan.serving_ends = understood.serving->certificate().info().not_after;
+  note_ends(understood, plan);
   plan.configured = input.place.has_value();
   if (!plan.configured) {
     plan.problems.clear();  // not ours to look after
@@ -232,13 +159,62 @@ IdentityPlan plan_identity(const IdentityInput& input) {
     }
     return plan;
   }
-  if (readable) plan_authority(input, understood, plan);
-  // A stub is written once, with the bundle that stays.
-  const bool bundle_settled = std::ranges::none_of(plan.actions, [](const IdentityAction& action) {
-    return action.step == IdentityStep::kMakeSigner || action.step == IdentityStep::kWriteBundle;
-  });
-  if (understood.bundle && bundle_settled) plan_stubs(input, *understood.bundle, plan);
+  if (readable) plan_rotation_or_start(input, understood, plan);
+  if (!understood.next && understood.bundle && plan.actions.empty()) {
+    plan_managed_stubs(input, *understood.bundle, plan);
+    if (readable && plan.problems.empty()) plan_untrusting_stubs(input, understood, plan);
+  }
+  if (readable) plan_end(input, understood, plan);
   return plan;
+}
+
+IdentityAction signer_action(const IdentityInput& input, std::string_view name) {
+  IdentityAction action;
+  action.step = IdentityStep::kMakeSigner;
+  action.what = fmt::format("make the authority in Secret {}", name);
+  action.name = name;
+  action.keys = input.policy.keys;
+  action.validity = lifetime_from(input.now, input.policy.signer_lifetime);
+  return action;
+}
+
+IdentityAction bundle_action(const IdentityInput& input, const std::vector<net::Certificate>& trusted) {
+  IdentityAction action;
+  action.step = IdentityStep::kWriteBundle;
+  action.what = fmt::format("write whom machines trust: {}",
+                            trusted.size() == 1 ? "one authority" : fmt::format("{} authorities", trusted.size()));
+  action.present = input.bundle;
+  action.wanted = with_bundle(input.bundle.get(), trusted);
+  return action;
+}
+
+IdentityAction serving_action(const IdentityInput& input, const kube::ObjectPtr& issuer, const CertifiedKey& signer,
+                              const std::string& why) {
+  IdentityAction action;
+  action.step = IdentityStep::kIssueServing;
+  action.what = fmt::format("issue the server's certificate for {}: {}", fmt::join(input.place->hosts, ", "), why);
+  action.present = input.serving;
+  action.hosts = input.place->hosts;
+  action.issuer = issuer;
+  action.keys = input.policy.keys;
+  action.validity = lifetime_from(input.now, input.policy.serving_lifetime);
+  action.validity.not_after = std::min(action.validity.not_after, signer.certificate().info().not_after);
+  action.validity.not_before = std::max(action.validity.not_before, signer.certificate().info().not_before);
+  return action;
+}
+
+std::string why_reissue(const IdentityInput& input, const CertifiedKey& signer, const CertifiedKey& serving) {
+  const net::CertificateInfo& info = serving.certificate().info();
+  const std::vector<std::string> hosts = hosts_of(serving.certificate());
+  if (hosts != input.place->hosts) {
+    return fmt::format("the present one is for {}",
+                       hosts.empty() ? "no host at all" : fmt::format("{}", fmt::join(hosts, ", ")));
+  }
+  const auto could_end = std::min(input.now + input.policy.serving_lifetime, signer.certificate().info().not_after);
+  if (input.now >= due_at(serving.certificate()) && could_end > info.not_after + kWorthRenewing) {
+    return fmt::format("the present one ends {}", format_rfc3339(info.not_after));
+  }
+  return "";
 }
 
 std::string_view to_string(IdentityStep step) {
@@ -248,8 +224,26 @@ std::string_view to_string(IdentityStep step) {
     case IdentityStep::kIssueServing: return "issue-serving";
     case IdentityStep::kWriteStub: return "write-stub";
     case IdentityStep::kRemoveStub: return "remove-stub";
+    case IdentityStep::kWriteTrust: return "write-trust";
+    case IdentityStep::kRecord: return "record";
+    case IdentityStep::kDropOld: return "drop-old";
+    case IdentityStep::kPromote: return "promote";
+    case IdentityStep::kRemoveNext: return "remove-next";
   }
   return "write-bundle";
+}
+
+std::string_view to_string(RotationStage stage) {
+  switch (stage) {
+    case RotationStage::kNone: return "none";
+    case RotationStage::kTrustBoth: return "trust-both";
+    case RotationStage::kMachines: return "machines";
+    case RotationStage::kServe: return "serve";
+    case RotationStage::kVerify: return "verify";
+    case RotationStage::kKeepOld: return "keep-old";
+    case RotationStage::kRetire: return "retire";
+  }
+  return "none";
 }
 
 std::string IdentityProblem::to_string() const { return fmt::format("{}: {}; {}", object, what, next); }
