@@ -52,6 +52,12 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+std::string new_token_secret(Random& random, std::string_view prefix) {
+  std::string secret(prefix);
+  for (std::size_t i = 0; i < kSecretWords; ++i) secret += fmt::format("{:016x}", random.next());
+  return secret;
+}
+
 Status TokenFile::read_if_changed() {
   STRAKE_TRY(const std::optional<FileVersion> version, file_version(path_));
   if (!version) {
@@ -131,8 +137,7 @@ Result<TokenFile::Issued> TokenFile::issue(Random& random, const TokenOwner& own
   }
   Issued issued;
   issued.id = random.name_suffix(10);
-  issued.secret = kTokenPrefix;
-  for (std::size_t i = 0; i < kSecretWords; ++i) issued.secret += fmt::format("{:016x}", random.next());
+  issued.secret = new_token_secret(random, kTokenPrefix);
   entries_.push_back({codec::sha256_hex(issued.secret), {issued.id, owner, now, "", {}}});
   STRAKE_CHECK_OK(write());
   return issued;

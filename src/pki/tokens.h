@@ -19,6 +19,9 @@ namespace strake::pki {
 /// Takes the same time wherever the texts differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
+/// 256 random bits behind a prefix by which people and scanners recognise what leaked.
+std::string new_token_secret(Random& random, std::string_view prefix);
+
 /// What a token is for. One for something else does not exist there.
 inline constexpr std::string_view kApiPurpose = "api";
 /// To be turned into a certificate, by one key.

@@ -15,7 +15,7 @@
 
 #include "apistore/guard/audit_file.h"
 #include "apistore/guard/audit_record.h"
-#include "apistore/guard/rate_limiter.h"
+#include "base/limits/rate_limiter.h"
 #include "base/result.h"
 #include "base/runtime.h"
 

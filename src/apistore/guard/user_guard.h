@@ -10,8 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "apistore/guard/rate_limiter.h"
 #include "apistore/rules/authorization.h"
+#include "base/limits/rate_limiter.h"
 #include "base/result.h"
 #include "base/runtime.h"
 #include "net/byte_budget.h"

@@ -13,7 +13,7 @@
 
 #include "base/runtime.h"
 
-namespace strake::apistore {
+namespace strake {
 
 struct Rate {
   unsigned per_second = 1;
@@ -42,4 +42,4 @@ class RateLimiter {
   runtime::TimePoint of_all_others_{};
 };
 
-}  // namespace strake::apistore
+}  // namespace strake

@@ -1,8 +1,8 @@
-#include "apistore/guard/rate_limiter.h"
+#include "base/limits/rate_limiter.h"
 
 #include <algorithm>
 
-namespace strake::apistore {
+namespace strake {
 
 runtime::Duration RateLimiter::time_for(unsigned cost) const {
   return runtime::Duration(std::chrono::seconds(cost)) / std::max(rate_.per_second, 1U);
@@ -32,4 +32,4 @@ void RateLimiter::charge(std::string_view name, unsigned cost, runtime::TimePoin
   earned_again = std::max(earned_again, now) + time_for(cost);
 }
 
-}  // namespace strake::apistore
+}  // namespace strake
