@@ -29,6 +29,9 @@ namespace serving_object {
 inline constexpr std::string_view kIdentity = "machine-config-server-tls";      ///< Secret: its certificate and key
 inline constexpr std::string_view kBootstrapToken = "node-bootstrapper-token";  ///< Secret: the kubelets' first token
 inline constexpr std::string_view kApiServerCa = "kubeconfig-data";             ///< ConfigMap: whom kubelets trust
+inline constexpr std::string_view kAccess = "strake-config-server-access";      ///< Secret: who may ask
+/// ConfigMap: who asked; the one thing here it also writes.
+inline constexpr std::string_view kCallers = "strake-config-server-callers";
 }  // namespace serving_object
 
 /// The groups of a role.

@@ -28,6 +28,15 @@ std::string_view to_string(Outcome outcome) {
     case Outcome::kNotRendered: return "not-rendered";
     case Outcome::kNotConvertible: return "not-convertible";
     case Outcome::kNotReadable: return "not-readable";
+    case Outcome::kAccessUnknown: return "access-unknown";
+    case Outcome::kNoToken: return "no-token";
+    case Outcome::kBadToken: return "bad-token";
+    case Outcome::kTokenExpired: return "token-expired";
+    case Outcome::kTokenRevoked: return "token-revoked";
+    case Outcome::kTokenUsedUp: return "token-used-up";
+    case Outcome::kBadCertificate: return "bad-certificate";
+    case Outcome::kWrongPool: return "wrong-pool";
+    case Outcome::kTooManyRefused: return "too-many-refused";
   }
   return "unknown";
 }
@@ -41,7 +50,16 @@ int status_of(Outcome outcome) {
     case Outcome::kNoPool:
     case Outcome::kNotRendered:
     case Outcome::kNotConvertible:
-    case Outcome::kNotReadable: return 500;
+    case Outcome::kNotReadable:
+    case Outcome::kAccessUnknown: return 500;
+    case Outcome::kNoToken:
+    case Outcome::kBadToken:
+    case Outcome::kTokenExpired:
+    case Outcome::kTokenRevoked:
+    case Outcome::kTokenUsedUp:
+    case Outcome::kBadCertificate: return 401;
+    case Outcome::kWrongPool: return 403;
+    case Outcome::kTooManyRefused: return 429;
   }
   return 500;
 }

@@ -27,10 +27,33 @@ enum class Outcome {
   kNotRendered,         ///< 500: the pool has no rendered config, or it is gone
   kNotConvertible,      ///< 500: the config says what the version asked for cannot
   kNotReadable,         ///< 500: an object is not what it should be
+  kAccessUnknown,       ///< 500: nobody could say yet who may ask
+  kNoToken,             ///< 401: neither token nor certificate, as the next four
+  kBadToken,
+  kTokenExpired,
+  kTokenRevoked,
+  kTokenUsedUp,
+  kBadCertificate,
+  kWrongPool,       ///< 403: good, for another pool
+  kTooManyRefused,  ///< 429: this address was refused too often
 };
-inline constexpr std::array kOutcomes{
-    Outcome::kServed, Outcome::kUnsupportedVersion, Outcome::kNoBootstrapConfig, Outcome::kNotReady,
-    Outcome::kNoPool, Outcome::kNotRendered,        Outcome::kNotConvertible,    Outcome::kNotReadable};
+inline constexpr std::array kOutcomes{Outcome::kServed,
+                                      Outcome::kUnsupportedVersion,
+                                      Outcome::kNoBootstrapConfig,
+                                      Outcome::kNotReady,
+                                      Outcome::kNoPool,
+                                      Outcome::kNotRendered,
+                                      Outcome::kNotConvertible,
+                                      Outcome::kNotReadable,
+                                      Outcome::kAccessUnknown,
+                                      Outcome::kNoToken,
+                                      Outcome::kBadToken,
+                                      Outcome::kTokenExpired,
+                                      Outcome::kTokenRevoked,
+                                      Outcome::kTokenUsedUp,
+                                      Outcome::kBadCertificate,
+                                      Outcome::kWrongPool,
+                                      Outcome::kTooManyRefused};
 std::string_view to_string(Outcome outcome);
 int status_of(Outcome outcome);
 

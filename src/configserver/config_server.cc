@@ -48,6 +48,7 @@ Result<bool> ConfigServer::set_identity(const std::string& certificate_pem, cons
     options.certificate_pem = certificate_pem;
     options.key_pem = key_pem;
     options.tls = options_.tls;
+    options.client_ca_pem = client_ca_pem_;
     options.max_header_bytes = kMaxRequestHeadBytes;
     options.max_body_bytes = kMaxRequestBodyBytes;
     options.gzip_above_bytes = 0;
@@ -61,6 +62,14 @@ Result<bool> ConfigServer::set_identity(const std::string& certificate_pem, cons
   certificate_pem_ = certificate_pem;
   key_pem_ = key_pem;
   return true;
+}
+
+Status ConfigServer::set_client_ca(const std::string& client_ca_pem) {
+  const std::scoped_lock lock(mutex_);
+  if (client_ca_pem == client_ca_pem_) return {};
+  if (server_) STRAKE_CHECK_OK(server_->set_client_ca(client_ca_pem));
+  client_ca_pem_ = client_ca_pem;
+  return {};
 }
 
 bool ConfigServer::listening() const {
@@ -95,29 +104,39 @@ void ConfigServer::handle(const net::ServerRequest& request, const net::Responde
   answer_empty(responder, 404);
 }
 
+Answer ConfigServer::answer_for(const net::ServerRequest& request, ConfigRequest& record) const {
+  const auto version = negotiate(joined_accept(request.headers));
+  if (!version.ok()) return {Outcome::kUnsupportedVersion, nullptr, version.error().to_string()};
+  record.version = *version;
+  const auto book = shelf_.current();
+  if (!book) return {Outcome::kNotReady, nullptr, "nothing was read from the API yet"};
+  return book->find(record.pool, *version);
+}
+
 void ConfigServer::answer_config(const net::ServerRequest& request, const net::Responder& responder) const {
   ConfigRequest record;
   record.caller = request.peer_address;
   record.pool = asked_pool(request.target).value_or("");
-  const auto version = negotiate(joined_accept(request.headers));
   const auto book = shelf_.current();
   record.known_pool = book && book->pools.contains(record.pool);
-  Answer answer{Outcome::kNotReady, nullptr, "nothing was read from the API yet"};
-  if (!version.ok()) {
-    answer = {Outcome::kUnsupportedVersion, nullptr, version.error().to_string()};
-  } else {
-    record.version = *version;
-    if (book) answer = book->find(record.pool, *version);
+  Pass pass;
+  if (options_.gate != nullptr) {
+    pass = options_.gate->check(request, record.pool);
+    record.standing = pass.standing;
+    record.credential = pass.credential;
   }
+  // Who may not ask learns nothing else either: not which pools there are, nor whether they have configs.
+  const Answer answer = pass.refusal ? Answer{*pass.refusal, nullptr, ""} : answer_for(request, record);
+  if (!answer.body && options_.gate != nullptr) options_.gate->give_back(pass);
   record.outcome = answer.outcome;
   record.problem = answer.problem;
   if (answer.body) record.bytes = answer.body->size();
   if (options_.on_request) options_.on_request(record);
-  if (answer.body) {
-    responder.send({200, {{"Content-Type", "application/json"}}}, answer.body);
-  } else {
-    answer_empty(responder, status_of(answer.outcome));
-  }
+  if (answer.body) return responder.send({200, {{"Content-Type", "application/json"}}}, answer.body);
+  net::Response refusal{status_of(answer.outcome), {}, ""};
+  if (refusal.status == 401) refusal.headers.add("WWW-Authenticate", "Bearer");
+  if (refusal.status == 429) refusal.headers.add("Retry-After", std::to_string(pass.retry_after.count()));
+  responder.send(std::move(refusal));
 }
 
 }  // namespace strake::configserver

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "configserver/answer_book.h"
+#include "configserver/gate.h"
 #include "net/http_server.h"
 
 namespace strake::configserver {
@@ -26,7 +27,9 @@ struct ConfigRequest {
   bool known_pool = false;
   std::optional<ignition::SpecVersion> version;
   Outcome outcome = Outcome::kServed;
-  std::string problem;  ///< for the log
+  std::optional<stub::Standing> standing;  ///< of what it showed; nothing where nobody looks
+  std::string credential;                  ///< id of the token, or the name in the certificate
+  std::string problem;                     ///< for the log
   std::size_t bytes = 0;
 };
 
@@ -34,6 +37,7 @@ struct ConfigServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 22623;
   net::TlsPolicy tls{};
+  Gate* gate = nullptr;  ///< who may ask; absent: anybody. Must outlive the server
   /// For each request for a config, before its answer leaves: who has the answer finds it counted. On a handler's
   /// thread; must not wait.
   std::function<void(const ConfigRequest&)> on_request{};
@@ -48,6 +52,8 @@ class ConfigServer {
   /// Listens from the first time on; later connections get the new certificate, present ones go on. On error what was
   /// in use stays in use. Whether anything changed.
   Result<bool> set_identity(const std::string& certificate_pem, const std::string& key_pem);
+  /// Whose client certificates count; "" asks for none. For new connections. On error what was in use stays in use.
+  Status set_client_ca(const std::string& client_ca_pem);
   bool listening() const;
   std::uint16_t port() const;  ///< 0 before it listens
   net::ServerStats stats() const;
@@ -56,6 +62,7 @@ class ConfigServer {
  private:
   void handle(const net::ServerRequest& request, const net::Responder& responder) const;
   void answer_config(const net::ServerRequest& request, const net::Responder& responder) const;
+  Answer answer_for(const net::ServerRequest& request, ConfigRequest& record) const;
 
   const AnswerShelf& shelf_;
   const ConfigServerOptions options_;
@@ -63,6 +70,7 @@ class ConfigServer {
   bool stopped_ = false;
   std::string certificate_pem_;
   std::string key_pem_;
+  std::string client_ca_pem_;
   std::optional<net::HttpsServer> server_;
 };
 

@@ -136,6 +136,85 @@ TEST(ConfigServer, GarbageGetsAnEmptyAnswerAndDisturbsNobody) {
   EXPECT_EQ(stage.ask("GET", "/config/worker", k3_2).status, 200);
 }
 
+TEST(ConfigServer, WhoMayNotAskLearnsNothing) {
+  runtime::ThreadRuntime runtime;
+  Gate gate(runtime, {.refused = {.per_second = 1, .burst = 6}});
+  ConfigServerOptions options;
+  options.gate = &gate;
+  Stage stage(options);
+  stage.shelf.put_pool("worker", answers_of("rendered-worker-1", "one"));
+  const auto ask = [&](const std::string& path, const std::string& token, const std::string& method = "GET") {
+    net::ClientOptions client_options;
+    client_options.ca_pem = stage.authority.pem();
+    client_options.proxy = net::ProxySettings{};
+    net::Request request{method, fmt::format("https://127.0.0.1:{}{}", stage.server->port(), path), {}, {}};
+    request.headers.add("Accept", k3_2);
+    if (!token.empty()) request.headers.add("Authorization", "Bearer " + token);
+    auto response = net::HttpClient::create(client_options)->send(request);
+    EXPECT_TRUE(response.ok()) << response.error().to_string();
+    return response.ok() ? *std::move(response) : net::Response{0, {}, {}};
+  };
+  EXPECT_EQ(ask("/config/worker", "").status, 500) << "nobody said yet who may ask";
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime.wall_now());
+  stub::TokenRecord good{"good", "worker", stub::token_sha256("a"), now, now + 1h};
+  stub::TokenRecord other{"other", "infra", stub::token_sha256("b"), now, now + 1h};
+  gate.set_book(std::make_shared<const stub::AccessBook>(stub::AccessMode::kRequire, std::vector{good, other}, ""));
+  for (const char* path : {"/config/worker", "/config/nobody", "/config/a%2fb"}) {
+    const net::Response refused = ask(path, "");
+    EXPECT_EQ(refused.status, 401) << path << ": whether there is such a pool is not for everybody";
+    EXPECT_EQ(refused.headers.get("WWW-Authenticate"), "Bearer");
+    EXPECT_EQ(refused.headers.get("Content-Length"), "0");
+  }
+  EXPECT_EQ(ask("/config/worker", "nonsense").status, 401);
+  EXPECT_EQ(ask("/config/worker", "b").status, 403);
+  EXPECT_EQ(ask("/config/worker", "b", "HEAD").status, 403);
+  const net::Response often = ask("/config/worker", "nonsense");
+  EXPECT_EQ(often.status, 429);
+  EXPECT_EQ(often.headers.get("Retry-After"), "1");
+  EXPECT_TRUE(often.body.empty());
+  EXPECT_EQ(ask("/config/worker", "a").status, 200) << "behind the same address";
+  EXPECT_EQ(ask("/config/worker", "a", "HEAD").status, 200);
+  EXPECT_EQ(ask("/healthz", "").status, 200);
+  EXPECT_EQ(stage.requests.back().credential, "good");
+  EXPECT_EQ(stage.requests.back().standing, stub::Standing::kGood);
+}
+
+TEST(ConfigServer, AClientCertificateIsAskedForAndNotDemanded) {
+  runtime::ThreadRuntime runtime;
+  Gate gate(runtime);
+  ConfigServerOptions options;
+  options.gate = &gate;
+  Stage stage(options);
+  stage.shelf.put_pool("worker", answers_of("rendered-worker-1", "one"));
+  net::testing::TestAuthority clients("clients"), strangers("strangers");
+  gate.set_book(std::make_shared<const stub::AccessBook>(stub::AccessMode::kRequire, std::vector<stub::TokenRecord>{},
+                                                         clients.pem()));
+  ASSERT_TRUE(stage.server->set_client_ca(clients.pem()).ok());
+  EXPECT_FALSE(stage.server->set_client_ca("nonsense").ok()) << "what was in use stays in use";
+  const auto ask = [&](net::testing::TestAuthority* by, const std::string& organization) {
+    net::testing::RawTlsOptions client{.ca_pem = stage.authority.pem(), .identity = {}};
+    if (by != nullptr) {
+      net::LeafRequest leaf;
+      leaf.common_name = "rack-7";
+      leaf.organizations = {organization};
+      leaf.client_auth = true;
+      client.identity = by->issue(leaf);
+    }
+    auto connection = net::testing::RawTlsClient::connect(stage.server->port(), client);
+    if (!connection.ok()) return connection.error().to_string();
+    (void)connection->write("GET /config/worker HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    return connection->read_to_end().substr(0, 12);
+  };
+  EXPECT_EQ(ask(&clients, "strake:pool:worker"), "HTTP/1.1 200");
+  EXPECT_EQ(ask(&clients, "strake:pool:infra"), "HTTP/1.1 403");
+  EXPECT_EQ(ask(&strangers, "strake:pool:worker"), "HTTP/1.1 401");
+  EXPECT_EQ(ask(nullptr, ""), "HTTP/1.1 401");
+  EXPECT_EQ(stage.requests[2].outcome, Outcome::kBadCertificate);
+  EXPECT_EQ(stage.requests[3].outcome, Outcome::kNoToken);
+  ASSERT_TRUE(stage.server->set_client_ca("").ok());
+  EXPECT_EQ(ask(&clients, "strake:pool:worker"), "HTTP/1.1 401") << "nobody's certificates count any more";
+}
+
 TEST(ConfigServer, ManyClientsSeeTheOldBodyOrTheNewOne) {
   Stage stage;
   const std::string long_one(200'000, '1'), long_two(200'000, '2');

@@ -1,38 +1,64 @@
 #include "controlplane/config_service.h"
 
+#include <unistd.h>
+
+#include <array>
+
 #include "api/roles.h"
 #include "base/fd.h"
+#include "stub/access_book.h"
+#include "stub/callers.h"
 
 namespace strake::controlplane {
 
 namespace {
 
 constexpr std::size_t kMaxIdentityBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxTokenFileBytes = std::size_t{1} << 20;
 /// Machines that are being answered when the service ends get their answer to the end.
 constexpr std::chrono::seconds kGrace{5};
 
-configserver::ConfigServerOptions server_options(const ConfigServiceOptions& options) {
-  configserver::ConfigServerOptions server;
-  server.address = options.listen.address;
-  server.port = options.listen.port;
-  server.tls = options.tls;
-  server.on_request = options.on_request;
-  return server;
+/// The same after a restart, another for each server.
+std::string name_of(const ConfigServiceOptions& options) {
+  if (!options.server_name.empty()) return stub::server_key(options.server_name);
+  std::array<char, 256> host{};
+  (void)gethostname(host.data(), host.size() - 1);
+  return stub::server_key(fmt::format("{}-{}", host.data(), options.listen.port));
 }
 
 }  // namespace
 
 ConfigService::ConfigService(runtime::Runtime& runtime, ConfigServiceOptions options)
-    : runtime_(runtime), options_(std::move(options)), server_(shelf_, server_options(options_)) {}
+    : runtime_(runtime),
+      options_(std::move(options)),
+      gate_(runtime, options_.gate),
+      server_(shelf_, server_options()) {}
 
 ConfigService::~ConfigService() { stop(); }
+
+configserver::ConfigServerOptions ConfigService::server_options() {
+  configserver::ConfigServerOptions server;
+  server.address = options_.listen.address;
+  server.port = options_.listen.port;
+  server.tls = options_.tls;
+  server.gate = &gate_;
+  server.on_request = [this](const configserver::ConfigRequest& request) {
+    if (callers_) callers_->record(request);
+    if (options_.on_request) options_.on_request(request);
+  };
+  return server;
+}
 
 Result<std::unique_ptr<ConfigService>> ConfigService::start(runtime::Runtime& runtime, kube::KubeApi* api,
                                                             ConfigServiceOptions options) {
   auto service = std::unique_ptr<ConfigService>(new ConfigService(runtime, std::move(options)));
   ConfigService* self = service.get();
+  if (!self->options_.bootstrap) self->keep_callers(*api);
   if (self->options_.identity) STRAKE_CHECK_OK(self->read_identity_files());
-  if (self->options_.bootstrap) self->shelf_.put(configserver::read_bootstrap(*self->options_.bootstrap));
+  if (self->options_.bootstrap) {
+    STRAKE_CHECK_OK(self->read_bootstrap_access());
+    self->shelf_.put(configserver::read_bootstrap(*self->options_.bootstrap));
+  }
   self->keeper_ = runtime.spawn("config-server", [self](std::stop_token stop) { self->look_after(stop); });
   if (self->options_.bootstrap) return service;
   configserver::ClusterAnswersOptions cluster;
@@ -47,7 +73,35 @@ Result<std::unique_ptr<ConfigService>> ConfigService::start(runtime::Runtime& ru
   }
   self->cluster_ = std::make_unique<configserver::ClusterAnswers>(runtime, *api, self->shelf_, std::move(cluster));
   self->cluster_->start();
+  self->watch_access(*api);
   return service;
+}
+
+Status ConfigService::read_bootstrap_access() {
+  stub::AccessBook book;  // open: there is no cluster to ask
+  if (options_.token_file) {
+    STRAKE_TRY(const std::string text, read_file(*options_.token_file, kMaxTokenFileBytes));
+    STRAKE_TRY_CONTEXT(book, stub::read_token_file(text), "{}", options_.token_file->string());
+  }
+  gate_.set_book(std::make_shared<const stub::AccessBook>(std::move(book)));
+  return {};
+}
+
+void ConfigService::keep_callers(kube::KubeApi& api) {
+  configserver::CallerKeeperOptions options;
+  options.server = name_of(options_);
+  options.on_problem = options_.on_callers_problem;
+  callers_ = std::make_unique<configserver::CallerKeeper>(runtime_, api, gate_, std::move(options));
+  callers_->start();
+}
+
+void ConfigService::watch_access(kube::KubeApi& api) {
+  configserver::AccessWatchOptions options;
+  options.hooks = options_.hooks;
+  options.on_access = options_.on_access;
+  options.on_client_ca = [this](const std::string& client_ca_pem) { return server_.set_client_ca(client_ca_pem); };
+  access_ = std::make_unique<configserver::AccessWatch>(runtime_, api, gate_, std::move(options));
+  access_->start();
 }
 
 std::optional<runtime::Duration> ConfigService::stale_for() const {
@@ -56,8 +110,10 @@ std::optional<runtime::Duration> ConfigService::stale_for() const {
 
 void ConfigService::stop() {
   keeper_.stop_and_join();
+  if (access_) access_->stop();
   if (cluster_) cluster_->stop();
   server_.stop(kGrace);
+  if (callers_) callers_->stop();
 }
 
 Status ConfigService::take_identity(const pki::PemPair& identity) {
@@ -89,7 +145,15 @@ void ConfigService::take_identity_of_cluster(const pki::PemPair& identity) {
 
 void ConfigService::look_after(std::stop_token stop) {
   while (runtime_.sleep(options_.look_at_files, stop).ok()) {
-    if (options_.bootstrap) shelf_.put(configserver::read_bootstrap(*options_.bootstrap));
+    if (options_.bootstrap) {
+      shelf_.put(configserver::read_bootstrap(*options_.bootstrap));
+      const Status read = read_bootstrap_access();
+      std::string problem = read.ok() ? "" : read.error().to_string() + "; what it said last counts";
+      if (problem != bootstrap_access_problem_ && options_.on_access) {
+        options_.on_access({gate_.mode(), gate_.book()->tokens().size(), problem});
+      }
+      bootstrap_access_problem_ = std::move(problem);
+    }
     if (options_.identity) {
       const Status read = read_identity_files();
       // Between the two files being replaced they do not match; the next look finds them whole.

@@ -12,7 +12,9 @@
 #include <string>
 
 #include "base/runtime.h"
+#include "configserver/access_watch.h"
 #include "configserver/bootstrap_answers.h"
+#include "configserver/caller_keeper.h"
 #include "configserver/cluster_answers.h"
 #include "configserver/config_server.h"
 #include "kube/kube_api.h"
@@ -34,6 +36,9 @@ struct ConfigServiceOptions {
   std::string api_server_url{};                             ///< for the kubeconfig of new machines
   bool bootstrap_token_optional = false;
   runtime::Duration look_at_files = std::chrono::seconds(5);
+  std::string server_name{};         ///< under which it tells who asked; "": this machine's name and the port
+  configserver::GateOptions gate{};  ///< who may ask; the cluster's Secret says more
+  std::optional<std::filesystem::path> token_file{};  ///< with a bootstrap directory: see stub::read_token_file
 
   // Told what happens; all from several tasks, none may wait.
   kube::Hooks hooks{};
@@ -42,6 +47,9 @@ struct ConfigServiceOptions {
   /// It listens here now, or serves with another certificate.
   std::function<void(const net::Endpoint&, const std::string& certificate_pem)> on_identity{};
   std::function<void(const Error&)> on_identity_failure{};
+  std::function<void(const configserver::AccessReport&)> on_access{};
+  /// Who asked cannot be told to the cluster; "" when it can again.
+  std::function<void(const std::string& problem)> on_callers_problem{};
 };
 
 class ConfigService {
@@ -63,15 +71,23 @@ class ConfigService {
   Status take_identity(const pki::PemPair& identity);
   Status read_identity_files();
   void take_identity_of_cluster(const pki::PemPair& identity);
+  configserver::ConfigServerOptions server_options();
+  void keep_callers(kube::KubeApi& api);
+  void watch_access(kube::KubeApi& api);
+  Status read_bootstrap_access();
   void look_after(std::stop_token stop);
 
   runtime::Runtime& runtime_;
   const ConfigServiceOptions options_;
   configserver::AnswerShelf shelf_;
+  configserver::Gate gate_;
   configserver::ConfigServer server_;
   std::mutex mutex_;
+  std::string bootstrap_access_problem_;   ///< the keeper's own
   std::optional<pki::PemPair> not_taken_;  ///< from the cluster, tried again: a port may become free
   std::unique_ptr<configserver::ClusterAnswers> cluster_;
+  std::unique_ptr<configserver::AccessWatch> access_;
+  std::unique_ptr<configserver::CallerKeeper> callers_;  ///< from the start, or never
   runtime::Task keeper_;
 };
 

@@ -2,6 +2,8 @@
 #include "base/time.h"
 #include "controlplane/signals.h"
 #include "net/x509.h"
+#include "stub/access_book.h"
+#include "stub/callers.h"
 
 namespace strake::controlplane {
 
@@ -35,6 +37,18 @@ void Signals::listen_to(ConfigServiceOptions& options) {
     }
     log_.info("serving configs to new machines", fields);
   };
+  options.on_access = [this](const configserver::AccessReport& report) { access_changed(report); };
+  options.on_callers_problem = [this](const std::string& problem) {
+    metrics_
+        .gauge("strake_config_server_callers_untold",
+               "1 while the config server cannot tell the cluster who asked, nor how often tokens were used.")
+        .set(problem.empty() ? 0 : 1);
+    if (problem.empty()) return log_.info("who asks for configs is told to the cluster again");
+    log_.warning("who asks for configs cannot be told to the cluster; it is kept here and told later",
+                 {{"configmap", stub::callers_key().to_string()},
+                  {"problem", problem},
+                  {"advice", "apply deploy/rbac, or `strake config-server auth set open`, which makes the ConfigMap"}});
+  };
   options.on_identity_failure = [this](const Error& error) {
     metrics_
         .counter("strake_config_server_certificate_failures_total",
@@ -53,6 +67,13 @@ void Signals::config_asked_for(const configserver::ConfigRequest& request) {
                 {"result", std::to_string(configserver::status_of(request.outcome))},
                 {"reason", reason}})
       .add();
+  if (request.standing) {
+    metrics_
+        .counter("strake_config_server_credentials_total",
+                 "What machines showed when they asked for a config, whether or not it is required.",
+                 {{"pool", pool_label(request)}, {"credential", std::string(stub::to_string(*request.standing))}})
+        .add();
+  }
   log::Fields fields{{"reason", reason}};
   if (request.known_pool) {
     fields.emplace_back("pool", request.pool);
@@ -61,6 +82,7 @@ void Signals::config_asked_for(const configserver::ConfigRequest& request) {
     fields.push_back(log::varying("asked_for", clip_utf8(request.pool, kLongestPoolName)));
   }
   if (request.version) fields.emplace_back("ignition", ignition::to_string(*request.version));
+  if (!request.credential.empty()) fields.push_back(log::varying("credential", clip_utf8(request.credential, 80)));
   if (!request.problem.empty()) fields.emplace_back("problem", request.problem);
   fields.push_back(log::varying("caller", request.caller));
   fields.push_back(log::varying("bytes", request.bytes));
@@ -68,12 +90,32 @@ void Signals::config_asked_for(const configserver::ConfigRequest& request) {
            served ? "a machine got its config" : "a machine asked for a config and got none", fields);
 }
 
+void Signals::access_changed(const configserver::AccessReport& report) {
+  const std::string mode(report.mode ? stub::to_string(*report.mode) : "unknown");
+  for (const std::string_view word : stub::kAccessModeWords) {
+    metrics_
+        .gauge("strake_config_server_access_mode", "1 for what counts: open, or a credential required.",
+               {{"mode", std::string(word)}})
+        .set(word == mode ? 1 : 0);
+  }
+  metrics_.gauge("strake_config_server_tokens", "Tokens of stubs on record.").set(static_cast<double>(report.tokens));
+  metrics_
+      .gauge("strake_config_server_access_unreadable", "1 while the Secret that says who may ask cannot be followed.")
+      .set(report.problem.empty() ? 0 : 1);
+  if (!report.problem.empty()) {
+    return log_.error("who may ask for configs is not clear",
+                      {{"secret", stub::access_key().to_string()},
+                       {"problem", report.problem},
+                       {"mode", mode},
+                       {"advice", "repair it, or remove it and make the tokens anew"}});
+  }
+  log_.info("who may ask for configs", {{"mode", mode}, {"tokens", report.tokens}});
+}
+
 void Signals::pool_served(const configserver::PoolServing& serving) {
   {
     std::lock_guard lock(mutex_);
-    if (serving.gone) {
-      unserved_pools_.erase(serving.pool);
-    } else if (serving.bytes == 0) {
+    if (!serving.gone && serving.bytes == 0) {
       unserved_pools_.insert(serving.pool);
     } else {
       unserved_pools_.erase(serving.pool);

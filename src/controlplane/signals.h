@@ -76,6 +76,7 @@ class Signals {
   void machine_well(const std::string& node);
   void first_config_looked_for(const std::string& node, const Error* why, runtime::Duration next_try);
   void config_asked_for(const configserver::ConfigRequest& request);
+  void access_changed(const configserver::AccessReport& report);
   void pool_served(const configserver::PoolServing& serving);
   void count_config_server();
 

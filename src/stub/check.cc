@@ -68,12 +68,57 @@ class StubChecker {
         add(Severity::kError, stub_rule::kNoPool, fmt::format("the cluster has no pool '{}'", pointer.pool),
             "make the pool, or write the name of one that is there");
       }
-      if (!pointer.has_token && input_.token_required) {
-        const bool could = input_.stub.version >= kFirstWithHeaders;
-        add(Severity::kError, stub_rule::kNoToken, "it carries no token, and the config server asks for one",
-            could ? "put one into its httpHeaders" : "convert it first: strake stub convert");
-      }
+      if (input_.access != nullptr) check_token(pointer, *input_.access);
     }
+  }
+
+  /// Where tokens are not required yet, one that would not do is a warning, and none is nothing.
+  void check_token(const Pointer& pointer, const AccessBook& access) {
+    constexpr std::string_view kNewOne = "give it another: strake stub token create --into STUB";
+    const bool required = access.mode() == AccessMode::kRequire;
+    const Severity severity = required ? Severity::kError : Severity::kWarning;
+    if (!pointer.has_token) {
+      if (!required) return;
+      const bool could = input_.stub.version >= kFirstWithHeaders;
+      return add(severity, stub_rule::kNoToken, "it carries no token, and the config server asks for one",
+                 could ? "give it one: strake stub token create --into STUB"
+                       : "it cannot carry one: convert it first, strake stub convert");
+    }
+    const TokenRecord* record = access.find_by_hash(pointer.token_sha256);
+    if (record == nullptr) {
+      return add(severity, stub_rule::kBadToken, "the config server does not know its token", std::string(kNewOne));
+    }
+    std::uint64_t uses = 0;
+    if (input_.uses != nullptr) {
+      if (const auto known = input_.uses->find(record->id); known != input_.uses->end()) uses = known->second;
+    }
+    const std::string ends = format_rfc3339(record->expires);
+    switch (judge_token(*record, pointer.pool, input_.now, uses)) {
+      case Standing::kTokenRevoked:
+        return add(severity, stub_rule::kBadToken,
+                   fmt::format("its token {} was revoked {}", record->id, format_rfc3339(*record->revoked)),
+                   std::string(kNewOne));
+      case Standing::kTokenUsedUp:
+        return add(
+            severity, stub_rule::kBadToken,
+            fmt::format("its token {} was good for {} uses, and they are used up", record->id, *record->max_uses),
+            std::string(kNewOne));
+      case Standing::kWrongPool:
+        return add(
+            severity, stub_rule::kWrongPool,
+            fmt::format("its token {} is for pool '{}', and it asks for '{}'", record->id, record->pool, pointer.pool),
+            std::string(kNewOne));
+      case Standing::kTokenExpired:
+        return add(severity, stub_rule::kTokenEnds, fmt::format("its token {} ended {}", record->id, ends),
+                   std::string(kNewOne));
+      case Standing::kGood:
+      case Standing::kNoToken:
+      case Standing::kBadToken:
+      case Standing::kBadCertificate: break;
+    }
+    if (!renewal_due(*record, input_.now)) return;
+    add(Severity::kWarning, stub_rule::kTokenEnds, fmt::format("its token {} ends {}", record->id, ends),
+        std::string(kNewOne));
   }
 
   void check_authorities() {
@@ -174,6 +219,11 @@ bool is_about_trust(std::string_view rule) {
     if (rule == about) return true;
   }
   return false;
+}
+
+bool is_about_tokens(std::string_view rule) {
+  using namespace stub_rule;
+  return rule == kNoToken || rule == kBadToken || rule == kWrongPool || rule == kTokenEnds;
 }
 
 Severity worst_of(std::span<const StubFinding> findings) {

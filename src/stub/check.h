@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stub/access_book.h"
 #include "stub/stub.h"
 
 namespace strake::stub {
@@ -37,6 +39,9 @@ inline constexpr std::string_view kUntrusted = "untrusted";       ///< the stub 
 inline constexpr std::string_view kServerEnds = "server-ends";    ///< the server's certificate has ended, or soon
 inline constexpr std::string_view kNoPool = "no-pool";            ///< the cluster has no pool of that name
 inline constexpr std::string_view kNoToken = "no-token";          ///< refused once tokens are required
+inline constexpr std::string_view kBadToken = "bad-token";        ///< unknown, revoked or used up
+inline constexpr std::string_view kWrongPool = "wrong-pool";      ///< its token is for another pool
+inline constexpr std::string_view kTokenEnds = "token-ends";      ///< has ended, or four fifths of its life are over
 inline constexpr std::string_view kNoAnswer = "no-answer";        ///< nobody answers at the server it names
 inline constexpr std::string_view kNoCertificate = "no-certificate";  ///< the server has none that can be used
 }  // namespace stub_rule
@@ -51,7 +56,8 @@ struct StubCheckInput {
   std::chrono::sys_seconds now;
   const ServerIdentity* server = nullptr;                        ///< nullptr: not known
   std::optional<std::vector<std::string>> pools = std::nullopt;  ///< of the cluster
-  bool token_required = false;
+  const AccessBook* access = nullptr;                            ///< nullptr: not known
+  const std::map<std::string, std::uint64_t>* uses = nullptr;    ///< of counted tokens, where they are known
 };
 
 /// A certificate that ends sooner than this is a warning.
@@ -65,6 +71,8 @@ std::vector<StubFinding> check_server_certificate(const net::Certificate& certif
 
 /// Whether a rule is about certificates and who trusts them.
 bool is_about_trust(std::string_view rule);
+/// Whether a rule is about tokens and who may ask.
+bool is_about_tokens(std::string_view rule);
 
 /// The worst; kFine of none.
 Severity worst_of(std::span<const StubFinding> findings);

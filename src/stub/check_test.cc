@@ -33,12 +33,12 @@ struct Server {
 
 std::vector<std::string> rules(const std::string& text, const Server* server,
                                std::optional<std::vector<std::string>> pools = std::nullopt,
-                               bool token_required = false) {
+                               const AccessBook* access = nullptr) {
   const auto stub = read_stub(text);
   EXPECT_TRUE(stub.ok()) << stub.error().to_string();
   std::vector<std::string> rules;
   for (const StubFinding& finding :
-       check_stub({*stub, now(), server == nullptr ? nullptr : &server->identity, std::move(pools), token_required})) {
+       check_stub({*stub, now(), server == nullptr ? nullptr : &server->identity, std::move(pools), access})) {
     rules.push_back(fmt::format("{} {}", to_string(finding.severity), finding.rule));
     EXPECT_FALSE(finding.what.empty());
     EXPECT_FALSE(finding.next.empty());
@@ -56,6 +56,49 @@ TEST(CheckStub, ASoundOneHasNothingAgainstIt) {
   EXPECT_EQ(found, Rules{"warning authority-ends"});
 }
 
+TEST(CheckStub, ATokenIsJudgedAsTheServerWould) {
+  const std::string pem = net::testing::TestAuthority("mcs").pem();
+  const auto record = [](const std::string& token, std::chrono::hours since, std::chrono::hours until) {
+    return TokenRecord{token, "worker", token_sha256(token), now() - since, now() + until};
+  };
+  std::vector<TokenRecord> tokens{record("good", 1h, 100h),  record("ended", 100h, -1h), record("revoked", 1h, 100h),
+                                  record("other", 1h, 100h), record("spent", 1h, 100h),  record("due", 90h, 10h)};
+  tokens[2].revoked = now();
+  tokens[3].pool = "infra";
+  tokens[4].max_uses = 2;
+  const AccessBook open(AccessMode::kOpen, tokens, ""), require(AccessMode::kRequire, tokens, "");
+  const std::map<std::string, std::uint64_t> uses{{"spent", 2}};
+  const auto found = [&](const std::string& text, const AccessBook& access) {
+    const auto stub = read_stub(text);
+    StubCheckInput input{*stub, now()};
+    input.access = &access;
+    input.uses = &uses;
+    std::string said;
+    for (const StubFinding& finding : check_stub(input)) {
+      if (!is_about_tokens(finding.rule)) continue;
+      said += fmt::format("{} {}", to_string(finding.severity), finding.rule);
+      EXPECT_EQ(finding.what.find("strake-stub-"), std::string::npos);
+    }
+    return said;
+  };
+  const auto with = [&](const std::string& token) { return *with_token(stub_for(kUrl, pem), "worker", token); };
+  const std::tuple<std::string, const char*, const char*> cases[] = {
+      {stub_for(kUrl, pem), "", "error no-token"},
+      {stub_for(kUrl, pem, "2.2.0"), "", "error no-token"},
+      {with("good"), "", ""},
+      {with("nobody"), "warning bad-token", "error bad-token"},
+      {with("revoked"), "warning bad-token", "error bad-token"},
+      {with("spent"), "warning bad-token", "error bad-token"},
+      {with("other"), "warning wrong-pool", "error wrong-pool"},
+      {with("ended"), "warning token-ends", "error token-ends"},
+      {with("due"), "warning token-ends", "warning token-ends"},
+  };
+  for (const auto& [text, when_open, when_required] : cases) {
+    EXPECT_EQ(found(text, open), when_open);
+    EXPECT_EQ(found(text, require), when_required);
+  }
+}
+
 TEST(CheckStub, EveryRule) {
   Server server({"api-int.example"});
   Server nameless({});
@@ -70,8 +113,6 @@ TEST(CheckStub, EveryRule) {
             (Rules{"warning no-pointer", "warning authority-ends"}));
   EXPECT_EQ(rules(stub_for(kUrl, "rubbish"), nullptr), Rules{"error bad-authority"});
   EXPECT_EQ(rules(stub_for(kUrl, pem), nullptr, {{"master"}}), (Rules{"error no-pool", "warning authority-ends"}));
-  EXPECT_EQ(rules(stub_for(kUrl, pem), nullptr, std::nullopt, true),
-            (Rules{"error no-token", "warning authority-ends"}));
   EXPECT_EQ(rules(stub_for(kUrl, pem), &other),
             (Rules{"error unknown-host", "error untrusted", "warning authority-ends"}));
   EXPECT_EQ(rules(stub_for(kUrl, nameless.authority.pem()), &nameless),

@@ -7,6 +7,7 @@
 #include "codec/data_url.h"
 #include "ignition/config.h"
 #include "net/url.h"
+#include "stub/token.h"
 
 namespace strake::stub {
 
@@ -20,18 +21,52 @@ const json::Array& list_at(const json::Value& config, std::initializer_list<std:
   return found != nullptr && found->is_array() ? found->get_array() : kNone;
 }
 
-bool has_authorization(const json::Value& reference) {
-  return std::ranges::any_of(list_at(reference, {"httpHeaders"}), [](const json::Value& header) {
-    return equal_ignoring_case(json::find_string(header, {"name"}).value_or(""), "Authorization") &&
-           json::find_string(header, {"value"}).has_value();
-  });
+bool is_authorization(const json::Value& header) {
+  return equal_ignoring_case(json::find_string(header, {"name"}).value_or(""), "Authorization");
+}
+
+/// The values of the fields a request would have.
+std::vector<std::string> authorization_of(const json::Value& reference) {
+  std::vector<std::string> values;
+  for (const json::Value& header : list_at(reference, {"httpHeaders"})) {
+    if (auto value = json::find_string(header, {"value"}); value && is_authorization(header)) {
+      values.push_back(*std::move(value));
+    }
+  }
+  return values;
+}
+
+std::string shown_token_sha256(const std::vector<std::string>& authorization) {
+  const std::vector<std::string_view> lines(authorization.begin(), authorization.end());
+  const auto token = bearer_token(lines);
+  return token.ok() && *token ? token_sha256(**token) : "";
+}
+
+void put_token(json::Object& reference, std::string_view token) {
+  json::Value& headers = reference["httpHeaders"];
+  if (!headers.is_array()) headers = json::Array{};
+  json::Array& list = headers.get_array();
+  json::Array next;
+  bool placed = false;
+  for (json::Value& header : list) {
+    if (!is_authorization(header)) {
+      next.push_back(std::move(header));
+    } else if (!std::exchange(placed, true)) {
+      header.as_object()["value"] = bearer_field(token);
+      next.push_back(std::move(header));
+    }
+  }
+  if (!placed) next.push_back(json::Object{{"name", "Authorization"}, {"value", bearer_field(token)}});
+  list = std::move(next);
 }
 
 Pointer pointer_of(const json::Value& reference) {
   Pointer pointer;
   pointer.source = json::find_string(reference, {"source"}).value_or("");
   pointer.scheme = lower_case(pointer.source.substr(0, std::min(pointer.source.find(':'), pointer.source.size())));
-  pointer.has_token = has_authorization(reference);
+  const std::vector<std::string> authorization = authorization_of(reference);
+  pointer.has_token = !authorization.empty();
+  pointer.token_sha256 = shown_token_sha256(authorization);
   const auto url = net::parse_url(pointer.source);
   if (!url.ok()) return pointer;
   pointer.host = url->host;
@@ -124,6 +159,38 @@ Result<Stub> read_stub(std::string_view bytes) {
   }
   stub.extras = extras_of(checked.config);
   return stub;
+}
+
+Result<std::string> with_token(std::string_view bytes, std::string_view pool, std::string_view token) {
+  STRAKE_TRY(const Stub before, read_stub(bytes));
+  if (before.version < kFirstWithHeaders) {
+    return error(Code::kUnsupported, "a stub of spec {} cannot carry a token; convert it first: strake stub convert",
+                 ignition::to_string(before.version));
+  }
+  STRAKE_TRY(const std::string text, ignition::decode_config_bytes(bytes));
+  STRAKE_TRY(json::Value config, json::parse(text));
+  std::size_t placed = 0;
+  const auto place = [&](json::Value& reference) {
+    if (!reference.is_object() || pointer_of(reference).pool != pool) return;
+    put_token(reference.get_object(), token);
+    ++placed;
+  };
+  if (json::Value* merge = json::find(config, {"ignition", "config", "merge"}); merge != nullptr && merge->is_array()) {
+    for (json::Value& reference : merge->get_array()) place(reference);
+  }
+  if (json::Value* replace = json::find(config, {"ignition", "config", "replace"}); replace != nullptr) place(*replace);
+  if (pool.empty() || placed == 0) {
+    return error(Code::kInvalidArgument, "the stub does not point to the config of pool '{}'", pool);
+  }
+  std::string result = json::write(config);
+  // What Ignition would make of it, not what we meant to write.
+  STRAKE_TRY_CONTEXT(const Stub after, read_stub(result), "the stub with its token");
+  const auto shows = [&](const Pointer& pointer) { return pointer.token_sha256 == token_sha256(token); };
+  if (after.pointers.size() != before.pointers.size() ||
+      static_cast<std::size_t>(std::ranges::count_if(after.pointers, shows)) < placed) {
+    return error(Code::kInternal, "the stub would not show the token it was given; nothing was changed");
+  }
+  return result;
 }
 
 std::string_view oldest_ignition(ignition::SpecVersion version) {

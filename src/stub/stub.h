@@ -21,6 +21,8 @@ struct Pointer {
   std::string pool;        ///< the last segment of the path, for /config/POOL; else ""
   std::string scheme;      ///< "https"
   bool has_token = false;  ///< an Authorization field goes with the request
+  /// SHA-256 of the bearer token in it, by which its record is found; "" when there is none that can be read.
+  std::string token_sha256;
 
   bool operator==(const Pointer&) const = default;
 };
@@ -51,6 +53,11 @@ Result<Stub> read_stub(std::string_view bytes);
 inline constexpr ignition::SpecVersion kFirstWithHeaders{3, 1};
 /// What converted stubs are written in: the oldest every image with spec 3 reads.
 inline constexpr ignition::SpecVersion kConvertedVersion{3, 1};
+
+/// The stub with this token in every pointer to the pool's config, in place of one that was there. Compact JSON,
+/// members and other header fields in the order they had. kUnsupported when its spec knows no header fields,
+/// kInvalidArgument when it points to no config of that pool.
+Result<std::string> with_token(std::string_view bytes, std::string_view pool, std::string_view token);
 
 /// The oldest release of the Ignition program that reads a spec: "2.3.0" for 3.1, "0.x" for spec 2, which later ones do
 /// not read.

@@ -6,6 +6,7 @@
 #include "codec/compress.h"
 #include "codec/data_url.h"
 #include "net/testing/test_authority.h"
+#include "stub/token.h"
 
 namespace strake::stub::stub_test {
 
@@ -47,7 +48,44 @@ TEST(Stub, ATokenIsSeenAndNotKept) {
       stub_text("3.1.0", "merge", "data:,x", R"(,"httpHeaders":[{"name":"authorization","value":"Bearer secret"}])"));
   ASSERT_TRUE(stub.ok()) << stub.error().to_string();
   EXPECT_TRUE(stub->pointers[0].has_token);
+  EXPECT_EQ(stub->pointers[0].token_sha256, token_sha256("secret"));
   EXPECT_FALSE(stub->authorities[0].problem.empty());
+}
+
+TEST(Stub, ATokenIsPutWhereThePoolsConfigIsFetched) {
+  const std::string plain = stub_text("3.1.0", "merge", "data:,x");
+  const auto first = with_token(plain, "worker", "one");
+  ASSERT_TRUE(first.ok()) << first.error().to_string();
+  EXPECT_EQ(*first, stub_text("3.1.0", "merge", "data:,x",
+                              R"(,"httpHeaders":[{"name":"Authorization","value":"Bearer one"}])"));
+  const auto second = with_token(*first, "worker", "two");
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(read_stub(*second)->pointers[0].token_sha256, token_sha256("two"));
+  EXPECT_EQ(second->size(), first->size()) << "in place of the old one";
+  // Other fields stay, whichever way the name is written, and so does the form clouds keep it in.
+  const std::string headers =
+      R"(,"httpHeaders":[{"name":"X-Rack","value":"7"},{"name":"authorization","value":"Basic YTpi"},{"name":"X-Row","value":"1"}])";
+  const auto kept = with_token(codec::gzip(stub_text("3.4.0", "merge", "data:,x", headers)), "worker", "one");
+  ASSERT_TRUE(kept.ok()) << kept.error().to_string();
+  EXPECT_EQ(
+      *kept,
+      stub_text(
+          "3.4.0", "merge", "data:,x",
+          R"(,"httpHeaders":[{"name":"X-Rack","value":"7"},{"name":"authorization","value":"Bearer one"},{"name":"X-Row","value":"1"}])"));
+  const auto replaced = with_token(
+      R"({"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/other"}],"replace":{"source":"https://a/config/worker","httpHeaders":null}}}})",
+      "worker", "one");
+  ASSERT_TRUE(replaced.ok()) << replaced.error().to_string();
+  EXPECT_FALSE(read_stub(*replaced)->pointers[0].has_token);
+  EXPECT_TRUE(read_stub(*replaced)->pointers[1].has_token);
+}
+
+TEST(Stub, ATokenIsRefusedWhereItCannotBeCarried) {
+  EXPECT_EQ(with_token(stub_text("2.2.0", "append", "data:,x"), "worker", "one").error().code(), Code::kUnsupported);
+  EXPECT_EQ(with_token(stub_text("3.0.0", "merge", "data:,x"), "worker", "one").error().code(), Code::kUnsupported);
+  EXPECT_EQ(with_token(stub_text("3.1.0", "merge", "data:,x"), "master", "one").error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(with_token(stub_text("3.1.0", "merge", "data:,x"), "", "one").error().code(), Code::kInvalidArgument);
+  EXPECT_FALSE(with_token("nonsense", "worker", "one").ok());
 }
 
 TEST(Stub, CompressedAndInBase64AsCloudsKeepThem) {

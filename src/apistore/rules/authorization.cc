@@ -22,7 +22,7 @@ constexpr std::string_view kMachines = "machine.openshift.io";
 constexpr std::string_view kPlatform = "config.openshift.io";
 
 /// Which objects of a resource a rule is about.
-enum class Which { kAll, kOwnNode, kNamedConfigs, kClusterSingleton, kServingSecrets, kServingConfigMap };
+enum class Which { kAll, kOwnNode, kNamedConfigs, kClusterSingleton, kServingSecrets, kServingConfigMap, kCallers };
 
 struct RoleRule {
   std::string_view verbs;  ///< with blanks between them
@@ -86,6 +86,7 @@ constexpr RoleRule kConfigServerRules[] = {
     {kRead, kConfigs, "machineosbuilds"},
     {kRead, "", "secrets", Which::kServingSecrets, api::kMachineConfigNamespace},
     {kRead, "", "configmaps", Which::kServingConfigMap, api::kMachineConfigNamespace},
+    {"get patch", "", "configmaps", Which::kCallers, api::kMachineConfigNamespace},
     {"create patch", "", "events"},
 };
 
@@ -140,8 +141,10 @@ std::optional<std::vector<std::string>> names_of(Which which, const Caller& call
     case Which::kNamedConfigs: return named_configs;
     case Which::kServingSecrets:
       return std::vector<std::string>{std::string(api::serving_object::kIdentity),
-                                      std::string(api::serving_object::kBootstrapToken)};
+                                      std::string(api::serving_object::kBootstrapToken),
+                                      std::string(api::serving_object::kAccess)};
     case Which::kServingConfigMap: return std::vector<std::string>{std::string(api::serving_object::kApiServerCa)};
+    case Which::kCallers: return std::vector<std::string>{std::string(api::serving_object::kCallers)};
     case Which::kClusterSingleton: return std::vector<std::string>{std::string(api::kMachineConfigurationName)};
   }
   return std::vector<std::string>();

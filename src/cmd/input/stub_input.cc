@@ -6,6 +6,7 @@
 #include "api/roles.h"
 #include "cmd/input/text_input.h"
 #include "codec/base64.h"
+#include "stub/access_store.h"
 #include "stub/identity/identity_effects.h"
 
 namespace strake::cmd {
@@ -36,6 +37,20 @@ Status read_server(kube::KubeApi& api, ClusterStubs& cluster, const kube::Call& 
   return {};
 }
 
+Status read_who_may_ask(kube::KubeApi& api, ClusterStubs& cluster, const kube::Call& call) {
+  auto access = stub::load_access(api, call);
+  if (access.ok()) {
+    cluster.access = *std::move(access);
+  } else if (access.error().code() == Code::kCorrupt || access.error().code() == Code::kExhausted) {
+    cluster.access_problem = access.error().to_string();
+  } else {
+    return std::move(access).error();
+  }
+  STRAKE_TRY(cluster.callers, read_callers(api, call));
+  cluster.uses = stub::uses_of(cluster.callers);
+  return {};
+}
+
 Result<stub::Stub> read_found(const stub::FoundStub& found) {
   if (!found.problem.empty()) return Error(Code::kInvalidArgument, found.problem);
   return stub::read_stub(found.bytes);
@@ -43,12 +58,21 @@ Result<stub::Stub> read_found(const stub::FoundStub& found) {
 
 }  // namespace
 
+Result<stub::CallerPages> read_callers(kube::KubeApi& api, const kube::Call& call) {
+  const kube::ObjectKey key = stub::callers_key();
+  const auto told = api.get(kube::core::kConfigMap, key, call);
+  if (told.ok()) return stub::read_pages(*told);
+  if (told.error().code() == Code::kNotFound) return stub::CallerPages{};
+  return Error(told.error()).context(fmt::format("reading ConfigMap {}", key.to_string()));
+}
+
 Result<ClusterStubs> read_cluster_stubs(kube::KubeApi& api, const kube::Call& call) {
   ClusterStubs cluster;
   STRAKE_TRY(stub::StubObjects objects, stub::read_stub_objects(api, call));
   STRAKE_TRY(const auto pools, stub::list_where_there(api, api::kMachineConfigPool, "", call));
   for (const kube::ObjectPtr& pool : pools) cluster.pools.push_back(pool->name());
   STRAKE_CHECK_OK(read_server(api, cluster, call));
+  STRAKE_CHECK_OK(read_who_may_ask(api, cluster, call));
   for (stub::FoundStub& found : stub::find_stubs(objects)) {
     auto stub = read_found(found);
     std::string name = fmt::format("{}/{}", found.ns, found.secret);

@@ -25,12 +25,27 @@ std::string authorities_text(const NamedStub& named) {
   return fmt::format("{} {}{}", first.common_name, first.sha256.substr(0, 12), more);
 }
 
-bool has_token(const NamedStub& named) {
-  if (!named.stub.ok()) return false;
-  for (const stub::Pointer& pointer : named.stub->pointers) {
-    if (pointer.has_token) return true;
+const stub::TokenRecord* record_of(const stub::Pointer& pointer, const stub::AccessBook* access) {
+  return access == nullptr ? nullptr : access->find_by_hash(pointer.token_sha256);
+}
+
+/// "no", "yes", or the id; the day it ends as well where there is room.
+std::string token_text(const CheckedStub& checked, bool wide) {
+  if (!checked.stub->stub.ok()) return "no";
+  for (const stub::Pointer& pointer : checked.stub->stub->pointers) {
+    if (!pointer.has_token) continue;
+    const stub::TokenRecord* record = record_of(pointer, checked.access);
+    if (record == nullptr) return checked.access == nullptr ? "yes" : "unknown";
+    return wide ? fmt::format("{} until {}", record->id, format_rfc3339(record->expires)) : record->id;
   }
-  return false;
+  return "no";
+}
+
+std::string pointer_token_text(const stub::Pointer& pointer, const stub::AccessBook* access) {
+  if (!pointer.has_token) return "";
+  const stub::TokenRecord* record = record_of(pointer, access);
+  if (record == nullptr) return access == nullptr ? ", with a token" : ", with a token that is not on record";
+  return fmt::format(", with token {} until {}", record->id, format_rfc3339(record->expires));
 }
 
 json::Value authority_json(const net::Certificate& certificate) {
@@ -67,7 +82,7 @@ std::string stub_table(std::span<const CheckedStub> stubs, bool wide) {
     std::vector<std::string> row{named.name,
                                  spec_text(named),
                                  pointer_text(named),
-                                 has_token(named) ? "yes" : "no",
+                                 token_text(checked, wide),
                                  std::string(to_string(worst_of(checked.findings))),
                                  users_text(named.found)};
     if (wide) {
@@ -103,7 +118,7 @@ std::string stub_details(const CheckedStub& checked) {
   text += fmt::format("size       {}\n", human_bytes(stub.bytes));
   for (const stub::Pointer& pointer : stub.pointers) {
     text += fmt::format("fetches    {}{}\n", pointer.host.empty() ? pointer.scheme + ":..." : pointer_text(named),
-                        pointer.has_token ? ", with a token" : "");
+                        pointer_token_text(pointer, checked.access));
   }
   for (const net::Certificate& certificate : stub.trusted()) {
     const net::CertificateInfo& info = certificate.info();
@@ -114,6 +129,32 @@ std::string stub_details(const CheckedStub& checked) {
   if (!named.found.secret.empty()) text += fmt::format("used by    {}\n", users_text(named.found));
   if (!named.found.converted_from.empty()) text += fmt::format("made from  {}\n", named.found.converted_from);
   return visible_text(text);
+}
+
+std::string callers_table(std::span<const stub::Caller> callers) {
+  std::vector<std::vector<std::string>> rows{{"LAST", "ADDRESS", "POOL", "RESULT", "SHOWED", "IGNITION", "TIMES"}};
+  rows.reserve(callers.size() + 1);
+  for (const stub::Caller& caller : callers) {
+    const std::string showed = caller.credential.empty()   ? caller.standing
+                               : caller.standing == "good" ? caller.credential
+                                                           : fmt::format("{} ({})", caller.standing, caller.credential);
+    std::vector<std::string> row{format_rfc3339(caller.last),
+                                 caller.address,
+                                 caller.known_pool ? caller.pool : fmt::format("'{}'?", caller.pool),
+                                 caller.reason,
+                                 showed.empty() ? "-" : showed,
+                                 caller.version.empty() ? "-" : caller.version,
+                                 std::to_string(caller.times)};
+    for (std::string& cell : row) cell = visible_line(cell);
+    rows.push_back(std::move(row));
+  }
+  return align_columns(rows);
+}
+
+json::Value caller_json(const stub::Caller& caller) {
+  return json::Object{{"last", format_rfc3339(caller.last)}, {"address", caller.address},  {"pool", caller.pool},
+                      {"knownPool", caller.known_pool},      {"reason", caller.reason},    {"showed", caller.standing},
+                      {"credential", caller.credential},     {"ignition", caller.version}, {"times", caller.times}};
 }
 
 std::string server_text(const stub::ServerIdentity& server, std::span<const stub::StubFinding> findings) {
@@ -166,11 +207,16 @@ json::Value stub_json(const CheckedStub& checked) {
   const stub::Stub& stub = *named.stub;
   json::Array pointers, authorities;
   for (const stub::Pointer& pointer : stub.pointers) {
-    pointers.push_back(json::Object{{"scheme", pointer.scheme},
-                                    {"host", pointer.host},
-                                    {"port", pointer.port},
-                                    {"pool", pointer.pool},
-                                    {"token", pointer.has_token}});
+    json::Object item{{"scheme", pointer.scheme},
+                      {"host", pointer.host},
+                      {"port", pointer.port},
+                      {"pool", pointer.pool},
+                      {"token", pointer.has_token}};
+    if (const stub::TokenRecord* record = record_of(pointer, checked.access)) {
+      item["tokenId"] = record->id;
+      item["tokenEnds"] = format_rfc3339(record->expires);
+    }
+    pointers.push_back(std::move(item));
   }
   for (const net::Certificate& certificate : stub.trusted()) authorities.push_back(authority_json(certificate));
   object["spec"] = ignition::to_string(stub.version);

@@ -13,6 +13,7 @@ namespace strake::cmd {
 struct CheckedStub {
   const NamedStub* stub = nullptr;
   std::vector<stub::StubFinding> findings{};
+  const stub::AccessBook* access = nullptr;  ///< what is known of tokens
 };
 
 /// "3.1.0", or "unreadable".
@@ -25,6 +26,10 @@ std::string stub_table(std::span<const CheckedStub> stubs, bool wide);
 std::string findings_text(std::span<const CheckedStub> stubs);
 std::string stub_details(const CheckedStub& checked);
 json::Value stub_json(const CheckedStub& checked);
+
+/// The newest callers, one a line.
+std::string callers_table(std::span<const stub::Caller> callers);
+json::Value caller_json(const stub::Caller& caller);
 
 std::string server_text(const stub::ServerIdentity& server, std::span<const stub::StubFinding> findings);
 json::Value server_json(const stub::ServerIdentity& server, std::span<const stub::StubFinding> findings);

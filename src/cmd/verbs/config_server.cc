@@ -22,11 +22,20 @@ constexpr OptionSpec kConfigServerOptions[] = {
      "the API server as new machines reach it, for their kubeconfig (default: as this process does)"},
     {"no-bootstrap-token", "",
      "serve although there is no Secret node-bootstrapper-token: machines get their credentials in another way"},
+    {"always-require", "",
+     "refuse who shows neither token nor certificate, whatever `strake config-server auth` says; also while it says "
+     "nothing"},
+    {"refused-per-second", "COUNT",
+     "how often one address may be refused, before it hears 429; bursts of 20 times that", "10",
+     integer_from(1, 100'000)},
     {"bootstrap-dir", "DIR", "serve the pools master and arbiter from this directory instead of a cluster", "",
      kFolderValue},
     {"bootstrap-kubeconfig", "FILE", "with --bootstrap-dir: the kubeconfig machines get", "", kFileValue},
     {"bootstrap-cert", "REGISTRY=FILE",
      "with --bootstrap-dir: authorities of a registry, for /etc/docker/certs.d; may be repeated", "", kListValue},
+    {"token-file", "FILE",
+     "with --bootstrap-dir: who may ask, one line `POOL TOKEN` each; nobody else is served. Looked at every 5 seconds",
+     "", kFileValue},
     kKubeconfigOption,
     kContextOption,
     kMetricsListenOption,
@@ -58,6 +67,9 @@ Result<controlplane::ConfigServiceOptions> service_options(const Invocation& inv
   options.tls.minimum = invocation.choice<net::TlsVersion>("tls-min-version");
   if (invocation.has("tls-cipher-suites")) options.tls.cipher_suites = invocation.list("tls-cipher-suites");
   options.bootstrap_token_optional = invocation.is_set("no-bootstrap-token");
+  options.gate.always_require = invocation.is_set("always-require");
+  const auto refused = static_cast<unsigned>(invocation.integer("refused-per-second"));
+  options.gate.refused = {.per_second = refused, .burst = 20 * refused};
   if (invocation.has("tls-cert") != invocation.has("tls-key")) {
     return error(Code::kInvalidArgument, "--tls-cert and --tls-key belong together: give both, or neither");
   }
@@ -68,6 +80,14 @@ Result<controlplane::ConfigServiceOptions> service_options(const Invocation& inv
       return error(Code::kInvalidArgument,
                    "--bootstrap-dir needs --tls-cert and --tls-key: there is no cluster to ask");
     }
+    if (options.gate.always_require && !invocation.has("token-file")) {
+      return error(Code::kInvalidArgument,
+                   "--bootstrap-dir with --always-require needs --token-file FILE: who may ask");
+    }
+    if (invocation.has("token-file")) options.token_file = invocation.path("token-file");
+  } else if (invocation.has("token-file")) {
+    return error(Code::kInvalidArgument,
+                 "--token-file goes with --bootstrap-dir; for a cluster use `strake stub token create`");
   }
   return options;
 }

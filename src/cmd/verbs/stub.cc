@@ -25,7 +25,13 @@ constexpr OptionSpec kStubFileOption{"f,filename", "FILE",
 constexpr ArgumentSpec kStubName[] = {{"SECRET", "name of the stub's Secret, or NAMESPACE/NAME", false}};
 constexpr ArgumentSpec kStubNames[] = {
     {"SECRET", "names of the stubs' Secrets, or NAMESPACE/NAME; all without names", false, true}};
-constexpr OptionSpec kStubListOptions[] = {kStubFormatOption, kKubeconfigOption, kContextOption, kTimeoutOption};
+constexpr OptionSpec kStubListOptions[] = {
+    kStubFormatOption,
+    {"callers", "",
+     "instead of stubs the newest 1,000 callers of the config servers: who asked, for what, with what result"},
+    kKubeconfigOption,
+    kContextOption,
+    kTimeoutOption};
 constexpr OptionSpec kStubShowOptions[] = {kStubFileOption, kOutputOption, kKubeconfigOption, kContextOption,
                                            kTimeoutOption};
 constexpr OptionSpec kStubCheckOptions[] = {
@@ -58,13 +64,17 @@ std::vector<stub::StubFinding> check_one(const NamedStub& named, const ClusterSt
   if (cluster != nullptr) {
     if (!cluster->server.chain.empty()) input.server = &cluster->server;
     input.pools = cluster->pools;
+    if (cluster->access) input.access = &*cluster->access;
+    input.uses = &cluster->uses;
   }
   return stub::check_stub(input);
 }
 
 std::vector<CheckedStub> check_all_of(std::span<const NamedStub> stubs, const ClusterStubs* cluster) {
   std::vector<CheckedStub> checked;
-  for (const NamedStub& named : stubs) checked.push_back({&named, check_one(named, cluster)});
+  const stub::AccessBook* access = cluster != nullptr && cluster->access ? &*cluster->access : nullptr;
+  checked.reserve(stubs.size());
+  for (const NamedStub& named : stubs) checked.push_back({&named, check_one(named, cluster), access});
   return checked;
 }
 
@@ -125,11 +135,38 @@ bool any_error(std::span<const CheckedStub> checked) {
                              [](const CheckedStub& one) { return worst_of(one.findings) == stub::Severity::kError; });
 }
 
+/// Where it is not known who may ask, nothing can be said about tokens.
+void warn_of_access(const ClusterStubs& cluster, const Invocation& invocation) {
+  if (!cluster.access_problem.empty()) invocation.out().warn(cluster.access_problem);
+}
+
+Result<int> list_callers(kube::KubeApi& api, const Invocation& invocation, const kube::Call& call, bool as_json) {
+  STRAKE_TRY(const stub::CallerPages pages, read_callers(api, call));
+  const std::vector<stub::Caller> callers = stub::newest_callers(pages);
+  if (as_json) {
+    json::Array list;
+    list.reserve(callers.size());
+    for (const stub::Caller& caller : callers) list.push_back(caller_json(caller));
+    invocation.out().report(result_document("StubCallerList", kResultOk, {{"callers", std::move(list)}}));
+  } else if (callers.empty()) {
+    invocation.out().text(
+        "no config server has told of a caller; each does within ten seconds, into ConfigMap "
+        "strake-config-server-callers\n");
+  } else {
+    invocation.out().text(callers_table(callers));
+  }
+  return kExitOk;
+}
+
 Result<int> run_stub_list(const Invocation& invocation) {
   const auto format = invocation.choice<StubFormat>("output");
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
+  if (invocation.is_set("callers")) {
+    return list_callers(*api, invocation, cluster_call(runtime, invocation), format == StubFormat::kJson);
+  }
   STRAKE_TRY(const ClusterStubs cluster, read_cluster_stubs(*api, cluster_call(runtime, invocation)));
+  warn_of_access(cluster, invocation);
   const std::vector<CheckedStub> checked = check_all_of(cluster.stubs, &cluster);
   if (format == StubFormat::kJson) {
     invocation.out().report(stubs_json("StubList", checked));
@@ -144,6 +181,7 @@ Result<int> run_stub_list(const Invocation& invocation) {
 Result<int> run_stub_show(const Invocation& invocation) {
   const bool as_json = wants_json(invocation);
   std::vector<NamedStub> stubs;
+  std::optional<stub::AccessBook> access;
   if (invocation.has("filename") == !invocation.value("SECRET").empty()) {
     return error(Code::kInvalidArgument, "say which stub: SECRET, or -f FILE");
   }
@@ -154,9 +192,11 @@ Result<int> run_stub_show(const Invocation& invocation) {
     runtime::ThreadRuntime runtime;
     STRAKE_TRY(const auto api, connect(runtime, invocation));
     STRAKE_TRY(ClusterStubs cluster, read_cluster_stubs(*api, cluster_call(runtime, invocation)));
+    warn_of_access(cluster, invocation);
     STRAKE_TRY(stubs, chosen_stubs(std::move(cluster.stubs), {invocation.value("SECRET")}));
+    access = std::move(cluster.access);
   }
-  const CheckedStub checked{&stubs.front(), check_one(stubs.front(), nullptr)};
+  const CheckedStub checked{&stubs.front(), check_one(stubs.front(), nullptr), access ? &*access : nullptr};
   if (as_json) {
     invocation.out().report(result_document("Stub", kResultOk, {{"stub", stub_json(checked)}}));
   } else {
@@ -181,6 +221,7 @@ Result<int> run_stub_check(const Invocation& invocation) {
   } else {
     STRAKE_TRY(const auto api, connect(runtime, invocation));
     STRAKE_TRY(cluster, read_cluster_stubs(*api, call));
+    warn_of_access(*cluster, invocation);
     STRAKE_TRY(stubs, chosen_stubs(cluster->stubs, invocation.list("SECRET")));
   }
   std::vector<CheckedStub> checked = check_all_of(stubs, cluster ? &*cluster : nullptr);
@@ -271,8 +312,14 @@ const CommandSpec kStubListCommand{
     "List the stubs new machines are born with, and who uses them.",
     "A stub is the small Ignition config in a machine's user data: where the rest is, and whom to trust for it. Found "
     "by what MachineSets, ControlPlaneMachineSets, Machines and Cluster API objects name, and by the names the "
-    "platform gives (*-user-data, *-user-data-managed). STATE is what `strake stub check` would say.\n\n"
-    "  strake stub list -o wide",
+    "platform gives (*-user-data, *-user-data-managed). STATE is what `strake stub check` would say; TOKEN the id of "
+    "the "
+    "token it shows the config server.\n\n"
+    "With --callers: who asked the config servers, newest first. SHOWED is the token's id or the certificate's name, "
+    "or "
+    "what would be held against it once credentials are required.\n\n"
+    "  strake stub list -o wide\n"
+    "  strake stub list --callers -o json",
     {},
     kStubListOptions,
     run_stub_list,
@@ -295,7 +342,8 @@ const CommandSpec kStubCheckCommand{
     "Say whether a machine born with a stub could join.",
     "Can an image of today read it, does it name a pool that is there, does the server's certificate (Secret "
     "machine-config-server-tls) carry the stub's host and come from an authority the stub trusts, and how long do both "
-    "live. Each finding comes with what to do. With --ask the server itself is asked, as the machine would.\n\n"
+    "live; does the config server know its token, for this pool, and until when. Each finding comes with what to do. "
+    "With --ask the server itself is asked, as the machine would.\n\n"
     "  strake stub check\n"
     "  strake stub check worker-user-data --ask --connect 192.0.2.10:22623\n"
     "  strake stub check -f worker.ign --ask",
