@@ -90,6 +90,7 @@ Status ConfigService::read_bootstrap_access() {
 void ConfigService::keep_callers(kube::KubeApi& api) {
   configserver::CallerKeeperOptions options;
   options.server = name_of(options_);
+  options.interval = options_.tell_callers_every;
   options.on_problem = options_.on_callers_problem;
   callers_ = std::make_unique<configserver::CallerKeeper>(runtime_, api, gate_, std::move(options));
   callers_->start();

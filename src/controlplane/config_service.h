@@ -36,6 +36,7 @@ struct ConfigServiceOptions {
   std::string api_server_url{};                             ///< for the kubeconfig of new machines
   bool bootstrap_token_optional = false;
   runtime::Duration look_at_files = std::chrono::seconds(5);
+  runtime::Duration tell_callers_every = std::chrono::seconds(10);
   std::string server_name{};         ///< under which it tells who asked; "": this machine's name and the port
   configserver::GateOptions gate{};  ///< who may ask; the cluster's Secret says more
   std::optional<std::filesystem::path> token_file{};  ///< with a bootstrap directory: see stub::read_token_file

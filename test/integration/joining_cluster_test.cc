@@ -51,6 +51,7 @@ TEST_F(JoiningCluster, EveryVersionIsAcceptedByItsValidator) { expect_every_byte
 TEST_F(JoiningCluster, CertificatesAreReplacedInPlace) { expect_certificates_replaced(*stage_); }
 TEST_F(JoiningCluster, AStubOfTheFirstYearsIsConverted) { expect_old_stub_converted(*stage_, admin_kubeconfig_); }
 TEST_F(JoiningCluster, TheAuthorityIsReplacedWhileMachinesAsk) { expect_authority_rotated(*stage_, admin_kubeconfig_); }
+TEST_F(JoiningCluster, OnlyWhoMayIsServed) { expect_only_who_may_is_served(*stage_, admin_kubeconfig_); }
 TEST_F(JoiningCluster, EveryRefusalHasAReason) { expect_refusals_explained(*stage_); }
 
 }  // namespace

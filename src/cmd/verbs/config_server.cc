@@ -28,6 +28,9 @@ constexpr OptionSpec kConfigServerOptions[] = {
     {"refused-per-second", "COUNT",
      "how often one address may be refused, before it hears 429; bursts of 20 times that", "10",
      integer_from(1, 100'000)},
+    {"tell-callers-every", "DURATION",
+     "how often the cluster is told who asked, when somebody did, and servers tell each other uses of counted tokens",
+     "10s", kDurationValue},
     {"bootstrap-dir", "DIR", "serve the pools master and arbiter from this directory instead of a cluster", "",
      kFolderValue},
     {"bootstrap-kubeconfig", "FILE", "with --bootstrap-dir: the kubeconfig machines get", "", kFileValue},
@@ -70,6 +73,7 @@ Result<controlplane::ConfigServiceOptions> service_options(const Invocation& inv
   options.gate.always_require = invocation.is_set("always-require");
   const auto refused = static_cast<unsigned>(invocation.integer("refused-per-second"));
   options.gate.refused = {.per_second = refused, .burst = 20 * refused};
+  options.tell_callers_every = invocation.duration("tell-callers-every");
   if (invocation.has("tls-cert") != invocation.has("tls-key")) {
     return error(Code::kInvalidArgument, "--tls-cert and --tls-key belong together: give both, or neither");
   }
