@@ -10,6 +10,7 @@
 #include "controlplane/controllers.h"
 #include "controlplane/first_config.h"
 #include "controlplane/sandbox_machine.h"
+#include "stub/access_store.h"
 
 namespace strake::controlplane {
 
@@ -132,7 +133,9 @@ Status ControlPlane::Impl::serve_configs() {
   names.emplace_back("localhost");
   STRAKE_TRY_CONTEXT(config_place, stub::make_place(config_url(), names), "--server-names");
   config_api = std::make_unique<apistore::InProcessApi>(*service, apistore::Caller::config_server("strake-up"));
+  STRAKE_CHECK_OK(stub::ensure_callers(*admin, runtime.call_within(std::chrono::seconds(30))));
   ConfigServiceOptions service_options;
+  service_options.server_name = "strake-up";  // the port may be another one next time
   service_options.listen = config_endpoint->endpoint();
   service_options.api_server_url = server->url();
   // Machines that join this API server bring a join token of their own.

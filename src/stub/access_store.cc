@@ -23,14 +23,6 @@ Result<AccessBook> book_in(const std::optional<kube::Object>& secret) {
       "Secret {} cannot be read; repair it, or remove it and make the tokens anew", access_key().to_string()));
 }
 
-/// A right to make ConfigMaps cannot be bound to a name, so the config server has none.
-Status ensure_callers(kube::KubeApi& api, const kube::Call& call) {
-  const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), std::string(api::serving_object::kCallers)};
-  const auto made = api.create(kube::core::kConfigMap, kube::Object(kube::core::kConfigMap, key), {}, call);
-  if (made.ok() || made.error().code() == Code::kExists) return {};
-  return Error(made.error()).context(fmt::format("making ConfigMap {}", key.to_string()));
-}
-
 Result<AccessBook> change_once(kube::KubeApi& api, const std::function<Result<AccessBook>(const AccessBook&)>& change,
                                const kube::Call& call) {
   STRAKE_TRY(const std::optional<kube::Object> secret, get_access(api, call));
@@ -55,6 +47,13 @@ Result<AccessBook> change_once(kube::KubeApi& api, const std::function<Result<Ac
 }
 
 }  // namespace
+
+Status ensure_callers(kube::KubeApi& api, const kube::Call& call) {
+  const kube::ObjectKey key{std::string(api::kMachineConfigNamespace), std::string(api::serving_object::kCallers)};
+  const auto made = api.create(kube::core::kConfigMap, kube::Object(kube::core::kConfigMap, key), {}, call);
+  if (made.ok() || made.error().code() == Code::kExists) return {};
+  return Error(made.error()).context(fmt::format("making ConfigMap {}", key.to_string()));
+}
 
 Result<AccessBook> load_access(kube::KubeApi& api, const kube::Call& call) {
   STRAKE_TRY(const std::optional<kube::Object> secret, get_access(api, call));

@@ -18,4 +18,8 @@ Result<AccessBook> change_access(runtime::Runtime& runtime, kube::KubeApi& api,
                                  const std::function<Result<AccessBook>(const AccessBook&)>& change,
                                  const kube::Call& call);
 
+/// The ConfigMap a config server writes its callers into is there. A right to make ConfigMaps cannot be bound to a
+/// name, so the config server itself has none.
+Status ensure_callers(kube::KubeApi& api, const kube::Call& call);
+
 }  // namespace strake::stub

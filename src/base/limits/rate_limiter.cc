@@ -4,6 +4,13 @@
 
 namespace strake {
 
+namespace {
+
+/// A sweep looks at every account: who comes under a new name each time shall not make us do that for each request.
+constexpr std::chrono::milliseconds kBetweenSweeps{100};
+
+}  // namespace
+
 runtime::Duration RateLimiter::time_for(unsigned cost) const {
   return runtime::Duration(std::chrono::seconds(cost)) / std::max(rate_.per_second, 1U);
 }
@@ -11,7 +18,8 @@ runtime::Duration RateLimiter::time_for(unsigned cost) const {
 runtime::TimePoint& RateLimiter::account(std::string_view name, runtime::TimePoint now) {
   const auto found = earned_again_.find(std::string(name));
   if (found != earned_again_.end()) return found->second;
-  if (earned_again_.size() >= max_names_) {
+  if (earned_again_.size() >= max_names_ && now >= next_sweep_) {
+    next_sweep_ = now + kBetweenSweeps;
     std::erase_if(earned_again_, [&](const auto& entry) { return entry.second <= now; });
   }
   if (earned_again_.size() >= max_names_) return of_all_others_;

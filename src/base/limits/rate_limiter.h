@@ -40,6 +40,7 @@ class RateLimiter {
   const std::size_t max_names_;
   std::unordered_map<std::string, runtime::TimePoint> earned_again_;
   runtime::TimePoint of_all_others_{};
+  runtime::TimePoint next_sweep_{};
 };
 
 }  // namespace strake
