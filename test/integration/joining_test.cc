@@ -42,6 +42,7 @@ TEST(Joining, AStubOfTheFirstYearsIsConverted) {
 }
 TEST(Joining, TheAuthorityIsReplacedWhileMachinesAsk) {
   expect_authority_rotated(*shared_stage().joining, shared_stage().kubeconfig());
+}
 TEST(Joining, OnlyWhoMayIsServed) {
   expect_only_who_may_is_served(*shared_stage().joining, shared_stage().kubeconfig());
 }

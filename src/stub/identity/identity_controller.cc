@@ -6,7 +6,9 @@
 #include "api/kinds.h"
 #include "api/roles.h"
 #include "kube/patch.h"
+#include "stub/access_book.h"
 #include "stub/identity/identity_effects.h"
+#include "stub/identity/stub_tokens.h"
 
 namespace strake::stub {
 
@@ -69,7 +71,7 @@ std::string_view event_reason(IdentityStep step) {
 
 bool is_identity_secret(const std::string& name) {
   return name == identity_object::kSigner || name == identity_object::kNextSigner ||
-         name == api::serving_object::kIdentity;
+         name == api::serving_object::kIdentity || name == access_key().name;
 }
 
 bool only_status_changed(const kube::Object& before, const kube::Object& now) {
@@ -164,6 +166,7 @@ Result<kube::Reconciled> IdentityController::reconcile(const kube::Call& call) {
       STRAKE_TRY(const bool verified, verify(input, plan, call));
       if (verified) continue;
       STRAKE_CHECK_OK(tell(input, plan, call));
+      if (plan.configured) STRAKE_CHECK_OK(keep_tokens(input, call));
       if (plan.rotation.stage == RotationStage::kNone) return kube::Reconciled{kLookAgain};
       return kube::Reconciled{kLookAgainRotating};
     }
@@ -189,6 +192,14 @@ Result<bool> IdentityController::verify(const IdentityInput& input, IdentityPlan
                              "cannot be reached from here, run `strake certs rotate --connect HOST:PORT`"});
   }
   return false;
+}
+
+Status IdentityController::keep_tokens(const IdentityInput& input, const kube::Call& call) {
+  STRAKE_TRY(const std::vector<kube::Object> renewed, renew_stub_tokens(runtime_, api_, input.stub_secrets, call));
+  for (const kube::Object& secret : renewed) {
+    events_.record(secret, kube::EventType::kNormal, "TokenRenewed", "the stub carries a new token");
+  }
+  return {};
 }
 
 /// One object that cannot be written holds up no other.

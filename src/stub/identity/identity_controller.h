@@ -62,6 +62,7 @@ class IdentityController {
   Result<IdentityInput> read(const kube::Call& call);
   /// True when the server was asked and that is remembered.
   Result<bool> verify(const IdentityInput& input, IdentityPlan& plan, const kube::Call& call);
+  Status keep_tokens(const IdentityInput& input, const kube::Call& call);
   Status carry_out_all(const IdentityPlan& plan, const kube::Call& call);
   void record_done(const IdentityAction& action, const kube::Object& object);
   Status tell(const IdentityInput& input, const IdentityPlan& plan, const kube::Call& call);
