@@ -34,7 +34,7 @@ kube::Object make_sample_machine_set(const SampleMachineSet& sample, std::string
       {"blockDevices", json::Array{json::Object{
                            {"ebs", json::Object{{"encrypted", true}, {"volumeSize", 120}, {"volumeType", "gp3"}}}}}},
       {"credentialsSecret", json::Object{{"name", "aws-cloud-credentials"}}},
-      {"userDataSecret", json::Object{{"name", "worker-user-data"}}}};
+      {"userDataSecret", json::Object{{"name", "worker-user-data-managed"}}}};
 
   return kube::Object(json::Object{
       {"apiVersion", "machine.openshift.io/v1beta1"},

@@ -82,7 +82,7 @@ void Signals::config_asked_for(const configserver::ConfigRequest& request) {
     fields.push_back(log::varying("asked_for", clip_utf8(request.pool, kLongestPoolName)));
   }
   if (request.version) fields.emplace_back("ignition", ignition::to_string(*request.version));
-  if (!request.credential.empty()) fields.push_back(log::varying("credential", clip_utf8(request.credential, 80)));
+  if (!request.credential.empty()) fields.push_back(log::varying("showed", clip_utf8(request.credential, 80)));
   if (!request.problem.empty()) fields.emplace_back("problem", request.problem);
   fields.push_back(log::varying("caller", request.caller));
   fields.push_back(log::varying("bytes", request.bytes));

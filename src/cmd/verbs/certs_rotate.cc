@@ -77,6 +77,9 @@ Status check_joining_is_ours(runtime::Runtime& runtime, kube::KubeApi& api, cons
 Result<stub::IdentityInput> read_for_rotation(kube::KubeApi& api, const Invocation& invocation,
                                               const kube::Call& call) {
   STRAKE_TRY(stub::IdentityInput input, stub::read_identity(api, std::nullopt, rotate_now(), call));
+  if (!input.place && input.place_problem.empty()) {
+    input.place = stub::place_in_use(input.stub_secrets, input.serving.get());
+  }
   STRAKE_CHECK_OK(stub::read_rotation(api, input, call));
   input.policy.retire_after = std::chrono::ceil<std::chrono::seconds>(invocation.duration("retire-after"));
   input.policy.provision_grace = std::chrono::ceil<std::chrono::seconds>(invocation.duration("provision-grace"));

@@ -5,11 +5,16 @@
 
 #include <arpa/inet.h>
 
+#include "api/node_annotations.h"
 #include "api/strake_config.h"
 #include "base/text.h"
 #include "base/visible_text.h"
+#include "codec/base64.h"
 #include "net/endpoint.h"
 #include "net/url.h"
+#include "stub/identity/identity_objects.h"
+#include "stub/managed_stub.h"
+#include "stub/stub.h"
 
 namespace strake::stub {
 
@@ -128,6 +133,24 @@ Result<std::optional<ConfigServerPlace>> place_of(const kube::Object* strake_con
   }
   if (infrastructure != nullptr) return place_of_platform(*infrastructure);
   return std::optional<ConfigServerPlace>{};
+}
+
+std::optional<ConfigServerPlace> place_in_use(std::span<const kube::ObjectPtr> stub_secrets,
+                                              const kube::Object* serving) {
+  std::vector<std::string> names;
+  if (serving != nullptr) {
+    if (const auto pair = read_certified_key(*serving); pair.ok()) names = hosts_of(pair->certificate());
+  }
+  for (const kube::ObjectPtr& secret : stub_secrets) {
+    if (pool_of_managed_stub(secret->name()).empty() || !secret->label(api::label::kManagedStub)) continue;
+    const auto text = codec::decode_base64(secret->text({"data", "userData"}));
+    const auto stub = text.ok() ? read_stub(*text) : Result<Stub>(text.error());
+    if (!stub.ok() || stub->pointers.empty()) continue;
+    const Pointer& pointer = stub->pointers.front();
+    auto place = make_place("https://" + net::Endpoint{pointer.host, pointer.port}.to_string(), names);
+    if (place.ok()) return *std::move(place);
+  }
+  return std::nullopt;
 }
 
 }  // namespace strake::stub

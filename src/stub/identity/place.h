@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,10 @@ Result<ConfigServerPlace> make_place(std::string_view url, const std::vector<std
 /// neither says anything.
 Result<std::optional<ConfigServerPlace>> place_of(const kube::Object* strake_config,
                                                   const kube::Object* infrastructure);
+
+/// Where the managed stubs of the cluster send machines already, with the names the server's certificate bears: for
+/// somebody who was not told more, beside a process that was (`strake up`). nullopt: there is none to read it from.
+std::optional<ConfigServerPlace> place_in_use(std::span<const kube::ObjectPtr> stub_secrets,
+                                              const kube::Object* serving);
 
 }  // namespace strake::stub

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
+#include "net/testing/test_authority.h"
+#include "stub/managed_stub.h"
 
 namespace strake::stub::place_test {
 
@@ -94,6 +96,22 @@ TEST(Place, WhatAnAdministratorSaysWins) {
   const auto refused = place_of(&wrong, &infrastructure);
   ASSERT_FALSE(refused.ok()) << "a mistake must not fall back to another server";
   EXPECT_NE(refused.error().to_string().find("spec.configServer"), std::string::npos);
+}
+
+TEST(Place, WhereMachinesAreSentAlreadyIsReadFromTheStubs) {
+  const kube::Object pool(api::kMachineConfigPool, {"", "worker"});
+  net::testing::TestAuthority authority;
+  const auto stub = std::make_shared<const kube::Object>(
+      *managed_stub_secret(pool, {"https://[::1]:7623", "worker", authority.pem(), {}}, nullptr));
+  kube::Object foreign = *stub;
+  foreign.json().as_object()["metadata"].as_object().erase("labels");
+  const std::vector<kube::ObjectPtr> mine{stub}, others{std::make_shared<const kube::Object>(foreign)};
+  const auto place = place_in_use(mine, nullptr);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->url, "https://[::1]:7623");
+  EXPECT_EQ(place->hosts, std::vector<std::string>{"::1"});
+  EXPECT_FALSE(place_in_use(others, nullptr)) << "somebody else's";
+  EXPECT_FALSE(place_in_use({}, nullptr));
 }
 
 }  // namespace strake::stub::place_test
