@@ -135,6 +135,7 @@ Status SampleJob::wait_for_nodes() {
 
 /// How the machines of this run began: one line a pool and config. Those of an earlier run have booted already.
 void SampleJob::show_first_configs() {
+  if (!options_.first_fetches) return;
   std::map<std::string, std::pair<std::size_t, FirstFetch>> by_config;
   for (FirstFetch& fetch : options_.first_fetches()) {
     auto& [count, one] = by_config[fetch.pool + " " + fetch.config];

@@ -20,7 +20,7 @@ struct SampleJobOptions {
   runtime::Duration limit = std::chrono::minutes(5);  ///< for each release to reach every node of a small cluster
   runtime::Duration limit_per_node = std::chrono::seconds(5);  ///< more of it for each node: they go one at a time
   std::function<void(const std::string& line)> print;
-  std::function<std::vector<FirstFetch>()> first_fetches;                    ///< of the machines of this run
+  std::function<std::vector<FirstFetch>()> first_fetches;  ///< of the machines of this run; may be empty
   std::function<std::string(const rollout::ClusterPlan& plan)> render_plan;  ///< as `strake plan` shows them
 };
 
