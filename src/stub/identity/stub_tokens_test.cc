@@ -79,7 +79,8 @@ TEST(StubTokens, EveryManagedStubCarriesAGoodOneAndTheOldOneCountsOn) {
     }
     EXPECT_EQ(renew_stub_tokens(simulation, api, old, {}).error().code(), Code::kConflict);
     std::size_t revoked = 0;
-    for (const TokenRecord& record : load_access(api, {})->tokens()) revoked += record.revoked ? 1 : 0;
+    const AccessBook after = *load_access(api, {});
+    for (const TokenRecord& record : after.tokens()) revoked += record.revoked ? 1 : 0;
     EXPECT_EQ(revoked, 2U);
     EXPECT_EQ(renew().size(), 1U);
   });
