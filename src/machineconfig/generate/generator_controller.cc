@@ -13,13 +13,8 @@ namespace strake::machineconfig {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 /// Everything is planned at once: a number depends on all configs of a kind, a removal on all there is.
 const kube::ObjectKey kEverything{"", "generated"};
-
-constexpr auto kOwnWriteRetry = 100ms;
-constexpr auto kOwnWritePatience = 5s;
 
 constexpr std::string_view kReasonGenerated = "Generated";
 constexpr std::string_view kReasonNotGenerated = "NotGenerated";
@@ -30,43 +25,8 @@ std::string source_name(const kube::Object& generator) {
   return fmt::format("{} {}", generator.kind(), generator.name());
 }
 
-kube::InformerOptions generator_informer_options(const kube::Hooks& hooks) {
-  kube::InformerOptions options;
-  options.hooks = hooks;
-  options.resync = 5min;
-  return options;
-}
-
-kube::ControllerOptions generator_controller_options(const GeneratorOptions& options) {
-  kube::ControllerOptions controller;
-  controller.name = "generate";
-  controller.rate_limits.longest_retry = 30s;
-  controller.hooks = options.hooks;
-  return controller;
-}
-
-kube::EventRecorderOptions generator_event_options(const kube::Hooks& hooks) {
-  kube::EventRecorderOptions options;
-  options.hooks = hooks;
-  options.component = "strake-generate";
-  return options;
-}
-
 const kube::Resource& generator_resource(const kube::Object& generator) {
   return generator.kind() == api::kKubeletConfig.kind ? api::kKubeletConfig : api::kContainerRuntimeConfig;
-}
-
-/// The merge patch that leaves of `present` only what `wanted` has.
-json::Value whole_replacement(const json::Value* present, const json::Value& wanted) {
-  if (!wanted.is_object() || present == nullptr || !present->is_object()) return wanted;
-  json::Object own;
-  for (const auto& member : present->get_object()) {
-    if (!wanted.get_object().contains(member.key())) own[member.key()] = nullptr;
-  }
-  for (const auto& member : wanted.get_object()) {
-    own[member.key()] = whole_replacement(present->get_object().if_contains(member.key()), member.value());
-  }
-  return own;
 }
 
 json::Value finalizers_patch(const std::vector<std::string>& finalizers) {
@@ -82,43 +42,30 @@ GeneratorController::GeneratorController(runtime::Runtime& runtime, kube::KubeAp
     : runtime_(runtime),
       api_(api),
       options_(std::move(options)),
-      pools_(runtime, api, api::kMachineConfigPool, generator_informer_options(options_.hooks)),
-      configs_(runtime, api, api::kMachineConfig, generator_informer_options(options_.hooks)),
-      controller_configs_(runtime, api, api::kControllerConfig, generator_informer_options(options_.hooks)),
-      kubelet_configs_(runtime, api, api::kKubeletConfig, generator_informer_options(options_.hooks)),
-      runtime_configs_(runtime, api, api::kContainerRuntimeConfig, generator_informer_options(options_.hooks)),
-      digest_mirrors_(runtime, api, api::kImageDigestMirrorSet, generator_informer_options(options_.hooks)),
-      tag_mirrors_(runtime, api, api::kImageTagMirrorSet, generator_informer_options(options_.hooks)),
-      source_policies_(runtime, api, api::kImageContentSourcePolicy, generator_informer_options(options_.hooks)),
-      images_(runtime, api, api::kImageConfig, generator_informer_options(options_.hooks)),
-      events_(runtime, api, generator_event_options(options_.hooks)),
-      controller_(runtime, generator_controller_options(options_),
-                  [this](const kube::ObjectKey&, const kube::Call& call) { return reconcile(call); }) {
+      frame_(runtime, api, "generate", options_.hooks,
+             [this](const kube::ObjectKey&, const kube::Call& call) { return reconcile(call); }),
+      pools_(frame_.inform(api::kMachineConfigPool)),
+      configs_(frame_.inform(api::kMachineConfig)),
+      controller_configs_(frame_.inform(api::kControllerConfig)),
+      kubelet_configs_(frame_.inform(api::kKubeletConfig)),
+      runtime_configs_(frame_.inform(api::kContainerRuntimeConfig)),
+      digest_mirrors_(frame_.inform(api::kImageDigestMirrorSet)),
+      tag_mirrors_(frame_.inform(api::kImageTagMirrorSet)),
+      source_policies_(frame_.inform(api::kImageContentSourcePolicy)),
+      images_(frame_.inform(api::kImageConfig)),
+      writer_(runtime, api, configs_) {
   for (kube::Informer* informer :
        {&kubelet_configs_, &runtime_configs_, &digest_mirrors_, &tag_mirrors_, &source_policies_, &images_}) {
-    informer->on_change([this](const kube::ObjectKey&) { burst_.note_change(runtime_.now()); });
+    informer->on_change([this](const kube::ObjectKey&) { frame_.burst().note_change(runtime_.now()); });
   }
-  for (kube::Informer* informer : informers()) {
-    controller_.watch(*informer, [](const kube::Object&) { return std::vector<kube::ObjectKey>{kEverything}; });
+  for (kube::Informer& informer : frame_.informers()) {
+    frame_.queue().watch(informer, [](const kube::Object&) { return std::vector<kube::ObjectKey>{kEverything}; });
   }
 }
 
-std::vector<kube::Informer*> GeneratorController::informers() {
-  return {&pools_,          &configs_,     &controller_configs_, &kubelet_configs_, &runtime_configs_,
-          &digest_mirrors_, &tag_mirrors_, &source_policies_,    &images_};
-}
+void GeneratorController::start() { frame_.start(); }
 
-void GeneratorController::start() {
-  events_.start();
-  for (kube::Informer* informer : informers()) informer->start();
-  controller_.start();
-}
-
-void GeneratorController::stop() {
-  controller_.stop();
-  for (kube::Informer* informer : informers()) informer->stop();
-  events_.stop();
-}
+void GeneratorController::stop() { frame_.stop(); }
 
 GenerateInput GeneratorController::input() const {
   GenerateInput input;
@@ -136,33 +83,17 @@ GenerateInput GeneratorController::input() const {
 }
 
 Result<kube::Reconciled> GeneratorController::reconcile(const kube::Call& call) {
-  if (const auto wait = burst_.wait_needed(runtime_.now())) return kube::Reconciled{wait};
+  if (const auto wait = frame_.burst().wait_needed(runtime_.now())) return kube::Reconciled{wait};
   const GenerateInput seen = input();
-  if (!sees_own_writes(seen)) return kube::Reconciled{kOwnWriteRetry};
+  if (!writer_.sees_own_writes({&seen.configs, &seen.generators})) {
+    return kube::Reconciled{ConfigWriter::kOwnWriteRetry};
+  }
   const GeneratePlan plan = plan_generated(seen);
   STRAKE_CHECK_OK(carry_out(plan, call));
   tell(images_.get({"", std::string(api::kImageConfigName)}).get(),
        {std::string(kRegistriesSource), plan.registries_refusal ? plan.registries_refusal->to_string() : ""});
   forget_gone(plan);
   return kube::Reconciled{};
-}
-
-void GeneratorController::note_written(const kube::Object& object) {
-  own_writes_[source_name(object)] = {object.resource_version(), runtime_.now()};
-}
-
-bool GeneratorController::sees_own_writes(const GenerateInput& seen) {
-  std::map<std::string, std::string> versions;
-  for (const auto* objects : {&seen.configs, &seen.generators}) {
-    for (const kube::ObjectPtr& object : *objects) versions[source_name(*object)] = object->resource_version();
-  }
-  std::erase_if(own_writes_, [&](const auto& own) {
-    const auto found = versions.find(own.first);
-    const bool seen_it = found != versions.end() && !kube::is_older_version(found->second, own.second.version);
-    // Somebody may have deleted it since; a conflict tells who acts on old knowledge after all.
-    return seen_it || runtime_.now() - own.second.when > kOwnWritePatience;
-  });
-  return own_writes_.empty();
 }
 
 /// One object that cannot be written holds up nothing but what depends on it.
@@ -187,10 +118,10 @@ Status GeneratorController::carry_out(const GeneratePlan& plan, const kube::Call
   }
   for (const kube::Object& config : plan.configs) {
     if (unwritten.contains(config.name())) continue;
-    if (!note(write_config(config, call))) unwritten.insert(config.name());
+    if (!note(writer_.write(config, call))) unwritten.insert(config.name());
   }
   bool removed = true;
-  for (const kube::ObjectPtr& config : plan.stale) removed &= note(remove_stale(*config, call));
+  for (const kube::ObjectPtr& config : plan.stale) removed &= note(writer_.remove(*config, call));
   for (GeneratorVerdict& verdict : claimed) {
     const bool written =
         std::ranges::none_of(verdict.configs, [&](const std::string& name) { return unwritten.contains(name); });
@@ -215,39 +146,8 @@ Result<kube::ObjectPtr> GeneratorController::claim(const GeneratorVerdict& verdi
   if (!claimed.ok()) {
     return Error(claimed.error()).context(fmt::format("numbering {} {}", generator.kind(), generator.name()));
   }
-  if (claimed->resource_version() != generator.resource_version()) note_written(*claimed);
+  if (claimed->resource_version() != generator.resource_version()) writer_.note_written(*claimed);
   return kube::ObjectPtr(std::make_shared<const kube::Object>(*std::move(claimed)));
-}
-
-Status GeneratorController::write_config(const kube::Object& config, const kube::Call& call) {
-  const kube::ObjectPtr known = configs_.get(config.key());
-  if (!known) {
-    const auto created = api_.create(api::kMachineConfig, config, {}, call);
-    if (created.ok()) note_written(*created);
-    // There already: the informer will say what it is like, and we come back.
-    if (created.ok() || created.error().code() == Code::kExists) return {};
-    return Error(created.error()).context(fmt::format("creating {}", config.name()));
-  }
-  json::Value own = json::Object{};
-  api::MachineConfigEdit(own).set_whole_spec(*api::spec_of(config));
-  const json::Value* wanted = api::MachineConfigView(config.json()).config();
-  api::MachineConfigEdit(own).set_config(whole_replacement(api::MachineConfigView(known->json()).config(), *wanted));
-  own.get_object()["metadata"] = json::Object{{"annotations", *json::find(config.json(), {"metadata", "annotations"})},
-                                              {"labels", *json::find(config.json(), {"metadata", "labels"})}};
-  const auto written =
-      kube::merge_patch_own_fields(api_, api::kMachineConfig, *known, own, kube::IfChanged::kRefuse, {}, call);
-  if (!written.ok()) return Error(written.error()).context(fmt::format("writing {}", config.name()));
-  if (written->resource_version() != known->resource_version()) note_written(*written);
-  return {};
-}
-
-Status GeneratorController::remove_stale(const kube::Object& config, const kube::Call& call) {
-  kube::DeleteOptions exactly_this;
-  exactly_this.uid = config.uid();
-  exactly_this.resource_version = config.resource_version();
-  const auto removed = api_.remove(api::kMachineConfig, config.key(), exactly_this, call);
-  if (removed.ok() || removed.error().code() == Code::kNotFound) return {};
-  return Error(removed.error()).context(fmt::format("removing {}, which nothing asks for any more", config.name()));
 }
 
 /// What it has is written and what it had is gone: its finalizers say so, and its status.
@@ -261,7 +161,7 @@ Status GeneratorController::finish(GeneratorVerdict verdict, const kube::Call& c
     return Error(trimmed.error()).context(fmt::format("releasing {} {}", generator.kind(), generator.name()));
   }
   if (generator.deleting()) return {};
-  if (trimmed->resource_version() != generator.resource_version()) note_written(*trimmed);
+  if (trimmed->resource_version() != generator.resource_version()) writer_.note_written(*trimmed);
   return set_status(verdict, *trimmed, call);
 }
 
@@ -289,7 +189,7 @@ Status GeneratorController::set_status(const GeneratorVerdict& verdict, const ku
   const auto written =
       kube::apply_status_patch(api_, generator_resource(generator), generator, own, kube::IfChanged::kRefuse, call);
   if (!written.ok()) return Error(written.error()).context(fmt::format("writing the status of {}", source));
-  if (written->resource_version() != generator.resource_version()) note_written(*written);
+  if (written->resource_version() != generator.resource_version()) writer_.note_written(*written);
   tell(&generator, {source, why});
   return {};
 }
@@ -304,7 +204,7 @@ void GeneratorController::tell(const kube::Object* about, GenerateReport report)
   const auto known = reports_.find(report.source);
   if (known == reports_.end() ? report.refusal.empty() : known->second == report) return;
   if (!report.refusal.empty() && about != nullptr) {
-    events_.record(*about, kube::EventType::kWarning, std::string(kReasonNotGenerated), report.refusal);
+    frame_.events().record(*about, kube::EventType::kWarning, std::string(kReasonNotGenerated), report.refusal);
   }
   if (options_.on_report) options_.on_report(report);
   reports_.insert_or_assign(report.source, std::move(report));

@@ -8,16 +8,13 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "base/runtime.h"
-#include "kube/controller.h"
-#include "kube/events.h"
-#include "kube/informer.h"
 #include "kube/kube_api.h"
+#include "machineconfig/control/config_writer.h"
+#include "machineconfig/control/controller_frame.h"
 #include "machineconfig/generate/generate_plan.h"
-#include "machineconfig/render/burst.h"
 
 namespace strake::machineconfig {
 
@@ -47,39 +44,27 @@ class GeneratorController {
   Result<kube::Reconciled> reconcile(const kube::Call& call);
   Status carry_out(const GeneratePlan& plan, const kube::Call& call);
   Result<kube::ObjectPtr> claim(const GeneratorVerdict& verdict, const kube::Call& call);
-  Status write_config(const kube::Object& config, const kube::Call& call);
-  Status remove_stale(const kube::Object& config, const kube::Call& call);
   Status finish(GeneratorVerdict verdict, const kube::Call& call);
   Status set_status(const GeneratorVerdict& verdict, const kube::Object& generator, const kube::Call& call);
   void forget_gone(const GeneratePlan& plan);
-  /// A write of ours that the informers have not brought back yet: what they know is older than what we did.
-  void note_written(const kube::Object& object);
-  bool sees_own_writes(const GenerateInput& seen);
   GenerateInput input() const;
   void tell(const kube::Object* about, GenerateReport report);
-  std::vector<kube::Informer*> informers();
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
   const GeneratorOptions options_;
-  kube::Informer pools_;
-  kube::Informer configs_;
-  kube::Informer controller_configs_;
-  kube::Informer kubelet_configs_;
-  kube::Informer runtime_configs_;
-  kube::Informer digest_mirrors_;
-  kube::Informer tag_mirrors_;
-  kube::Informer source_policies_;
-  kube::Informer images_;
-  kube::EventRecorder events_;
-  Burst burst_;
-  struct OwnWrite {
-    std::string version;
-    runtime::TimePoint when;
-  };
-  std::map<std::string, OwnWrite> own_writes_;     ///< by kind and name; the worker's own
   std::map<std::string, GenerateReport> reports_;  ///< by source; the worker's own
-  kube::Controller controller_;
+  ControllerFrame frame_;
+  kube::Informer& pools_;
+  kube::Informer& configs_;
+  kube::Informer& controller_configs_;
+  kube::Informer& kubelet_configs_;
+  kube::Informer& runtime_configs_;
+  kube::Informer& digest_mirrors_;
+  kube::Informer& tag_mirrors_;
+  kube::Informer& source_policies_;
+  kube::Informer& images_;
+  ConfigWriter writer_;
 };
 
 }  // namespace strake::machineconfig

@@ -27,28 +27,6 @@ constexpr std::string_view kReasonRefused = "RenderRefused";
 constexpr std::string_view kReasonIrreconcilable = "Irreconcilable";
 constexpr std::string_view kReasonNotWritten = "NotWritten";
 
-kube::InformerOptions render_informer_options(const kube::Hooks& hooks) {
-  kube::InformerOptions options;
-  options.hooks = hooks;
-  options.resync = 5min;
-  return options;
-}
-
-kube::ControllerOptions render_controller_options(const RenderOptions& options) {
-  kube::ControllerOptions controller;
-  controller.name = "render";
-  controller.rate_limits.longest_retry = 30s;
-  controller.hooks = options.hooks;
-  return controller;
-}
-
-kube::EventRecorderOptions render_event_options(const kube::Hooks& hooks) {
-  kube::EventRecorderOptions options;
-  options.hooks = hooks;
-  options.component = "strake-render";
-  return options;
-}
-
 const json::Value& spec_or_null(const kube::Object& config) {
   static const json::Value kNone;
   const json::Value* spec = api::spec_of(config);
@@ -79,44 +57,30 @@ RenderController::RenderController(runtime::Runtime& runtime, kube::KubeApi& api
     : runtime_(runtime),
       api_(api),
       options_(std::move(options)),
-      pools_(runtime, api, api::kMachineConfigPool, render_informer_options(options_.hooks)),
-      configs_(runtime, api, api::kMachineConfig, render_informer_options(options_.hooks)),
-      controller_configs_(runtime, api, api::kControllerConfig, render_informer_options(options_.hooks)),
-      os_image_streams_(runtime, api, api::kOsImageStream, render_informer_options(options_.hooks)),
-      kubelet_configs_(runtime, api, api::kKubeletConfig, render_informer_options(options_.hooks)),
-      runtime_configs_(runtime, api, api::kContainerRuntimeConfig, render_informer_options(options_.hooks)),
-      events_(runtime, api, render_event_options(options_.hooks)),
-      controller_(runtime, render_controller_options(options_),
-                  [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }) {
-  const auto every_pool = [this](const kube::Object&) { return all_pools(); };
-  // Noted before the controller is told, so that a worker that is quick sees the burst.
-  for (kube::Informer* informer : informers()) {
-    if (informer == &pools_) continue;
-    informer->on_change([this](const kube::ObjectKey& key) {
-      if (!is_rendered(key)) burst_.note_change(runtime_.now());
+      frame_(runtime, api, "render", options_.hooks,
+             [this](const kube::ObjectKey& key, const kube::Call& call) { return reconcile(key, call); }),
+      pools_(frame_.inform(api::kMachineConfigPool)),
+      configs_(frame_.inform(api::kMachineConfig)),
+      controller_configs_(frame_.inform(api::kControllerConfig)),
+      os_image_streams_(frame_.inform(api::kOsImageStream)),
+      kubelet_configs_(frame_.inform(api::kKubeletConfig)),
+      runtime_configs_(frame_.inform(api::kContainerRuntimeConfig)) {
+  frame_.queue().watch(pools_);
+  for (kube::Informer& informer : frame_.informers()) {
+    if (&informer == &pools_) continue;
+    // Noted before the queue is told, so that a worker that is quick sees the burst.
+    informer.on_change([this](const kube::ObjectKey& key) {
+      if (!is_rendered(key)) frame_.burst().note_change(runtime_.now());
     });
+    frame_.queue().watch(informer, [this](const kube::Object&) { return all_pools(); });
   }
-  controller_.watch(pools_);
-  for (kube::Informer* informer : informers()) {
-    if (informer != &pools_) controller_.watch(*informer, every_pool);
-  }
-}
-
-std::vector<kube::Informer*> RenderController::informers() {
-  return {&pools_, &configs_, &controller_configs_, &os_image_streams_, &kubelet_configs_, &runtime_configs_};
 }
 
 void RenderController::start() {
-  if (options_.mode == api::Mode::kOwn) events_.start();
-  for (kube::Informer* informer : informers()) informer->start();
-  controller_.start();
+  frame_.start(options_.mode == api::Mode::kOwn ? ControllerFrame::Events::kRecord : ControllerFrame::Events::kNone);
 }
 
-void RenderController::stop() {
-  controller_.stop();
-  for (kube::Informer* informer : informers()) informer->stop();
-  events_.stop();
-}
+void RenderController::stop() { frame_.stop(); }
 
 std::vector<kube::ObjectKey> RenderController::all_pools() const {
   std::vector<kube::ObjectKey> keys;
@@ -128,7 +92,7 @@ Result<kube::Reconciled> RenderController::reconcile(const kube::ObjectKey& pool
   const kube::ObjectPtr pool = pools_.get(pool_key);
   if (!pool) forget_pool(pool_key.name);
   if (!pool || pool->deleting()) return kube::Reconciled{};
-  if (const auto wait = burst_.wait_needed(runtime_.now())) return kube::Reconciled{*wait};
+  if (const auto wait = frame_.burst().wait_needed(runtime_.now())) return kube::Reconciled{wait};
   if (options_.mode == api::Mode::kOwn) return act(pool, call);
   observe(pool);
   return kube::Reconciled{};
@@ -239,7 +203,7 @@ void RenderController::tell(const kube::Object& pool, RenderReport report) {
   const auto known = reports_.find(pool.name());
   if (known != reports_.end() && known->second == report) return;
   if (!report.message.empty()) {
-    events_.record(pool, kube::EventType::kWarning, report.reason, report.message);
+    frame_.events().record(pool, kube::EventType::kWarning, report.reason, report.message);
   }
   if (options_.on_report) options_.on_report(report);
   reports_.insert_or_assign(pool.name(), std::move(report));
@@ -259,11 +223,11 @@ Status RenderController::ensure_rendered(const kube::Object& pool, const RenderP
     const auto created = api_.create(api::kMachineConfig, rendered, {}, call);
     if (!created.ok() && created.error().code() == Code::kExists) return {};
     if (!created.ok()) return Error(created.error()).context(fmt::format("creating {}", rendered.name()));
-    events_.record(pool, kube::EventType::kNormal, "RenderedConfigGenerated",
-                   fmt::format("{} generated from {} MachineConfigs", rendered.name(), plan.sources.size()));
+    frame_.events().record(pool, kube::EventType::kNormal, "RenderedConfigGenerated",
+                           fmt::format("{} generated from {} MachineConfigs", rendered.name(), plan.sources.size()));
     if (plan.os_image_overridden) {
-      events_.record(pool, kube::EventType::kNormal, "OSImageURLOverridden",
-                     fmt::format("osImageURL of {} is not the release's", rendered.name()));
+      frame_.events().record(pool, kube::EventType::kNormal, "OSImageURLOverridden",
+                             fmt::format("osImageURL of {} is not the release's", rendered.name()));
     }
     return {};
   }

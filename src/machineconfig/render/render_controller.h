@@ -14,11 +14,8 @@
 #include "api/conditions.h"
 #include "api/strake_config.h"
 #include "base/runtime.h"
-#include "kube/controller.h"
-#include "kube/events.h"
-#include "kube/informer.h"
 #include "kube/kube_api.h"
-#include "machineconfig/render/burst.h"
+#include "machineconfig/control/controller_frame.h"
 #include "machineconfig/render/prune.h"
 #include "machineconfig/render/render.h"
 
@@ -69,7 +66,7 @@ class RenderController {
   void start();
   void stop();
   /// Pools whose last render failed, and why.
-  std::map<kube::ObjectKey, Error> errors() const { return controller_.errors(); }
+  std::map<kube::ObjectKey, Error> errors() const { return frame_.queue().errors(); }
 
  private:
   /// Of the RenderDegraded condition.
@@ -96,23 +93,20 @@ class RenderController {
   Status prune(const kube::Object& pool, const kube::Call& call);
   Status set_render_degraded(const kube::Object& pool, const Verdict& verdict, const kube::Call& call);
   std::vector<kube::ObjectKey> all_pools() const;
-  std::vector<kube::Informer*> informers();
 
   runtime::Runtime& runtime_;
   kube::KubeApi& api_;
   const RenderOptions options_;
-  kube::Informer pools_;
-  kube::Informer configs_;
-  kube::Informer controller_configs_;
-  kube::Informer os_image_streams_;
-  kube::Informer kubelet_configs_;
-  kube::Informer runtime_configs_;
-  kube::EventRecorder events_;
-  Burst burst_;
   std::map<std::string, runtime::TimePoint> gate_closed_since_;  ///< by pool; the worker's own
   std::map<std::string, Agreement> agreements_;                  ///< by pool; the worker's own
   std::map<std::string, RenderReport> reports_;                  ///< by pool; the worker's own
-  kube::Controller controller_;
+  ControllerFrame frame_;
+  kube::Informer& pools_;
+  kube::Informer& configs_;
+  kube::Informer& controller_configs_;
+  kube::Informer& os_image_streams_;
+  kube::Informer& kubelet_configs_;
+  kube::Informer& runtime_configs_;
 };
 
 }  // namespace strake::machineconfig
