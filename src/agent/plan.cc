@@ -81,9 +81,13 @@ Status check_genuine(const kube::Object& desired, const json::Value& spec) {
 Status check_own_files(const kube::Object& desired, const json::Value& spec) {
   const json::Value* config = json::find(spec, {"config"});
   if (config == nullptr) return {};
-  const auto claims = machineconfig::agent_files_named(*config);
-  if (claims.empty()) return {};
-  return error(Code::kInvalidArgument, "MachineConfig {}: spec.config: {}", desired.name(), claims.front().to_string());
+  const auto mark = machineconfig::agent_unit_mark(*config);
+  const bool is_installed_by_strake = mark && desired.annotation(machineconfig::kAgentUnitAnnotation) == mark;
+  for (const machineconfig::AgentFileClaim& claim : machineconfig::agent_files_named(*config)) {
+    if (claim.is_unit_itself && is_installed_by_strake) continue;
+    return error(Code::kInvalidArgument, "MachineConfig {}: spec.config: {}", desired.name(), claim.to_string());
+  }
+  return {};
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "machineconfig/agent_files.h"
+
 #include "agent/agent.h"
 #include "api/kinds.h"
 #include "machineconfig/render/rendered_name.h"
@@ -380,6 +382,24 @@ TEST(AgentJournal, ADamagedJournalIsAnErrorNotAFreshStart) {
   MemoryTree tree;
   ASSERT_TRUE(tree.write("/var/lib/strake/agent-journal.json", R"({"phase":"dreaming"})", 0600, {}).ok());
   EXPECT_FALSE(AgentDisk(tree).journal().ok());
+}
+
+TEST(AgentOwnFiles, ItsUnitIsTakenFromARendererThatAnswersForIt) {
+  kube::Object config = rendered('a', {"/etc/x"});
+  json::ensure(config.json(), {"spec", "config", "systemd", "units"}) = json::Array{
+      json::Object{{"name", "strake-agent.service"}, {"contents", "[Service]\nExecStart=/usr/bin/strake agent\n"}}};
+  const auto mark = machineconfig::agent_unit_mark(*json::find(config.json(), {"spec", "config"}));
+  ASSERT_TRUE(mark);
+  EXPECT_FALSE(wanted_files({}, config).ok()) << "nobody says where it comes from";
+  config.set_annotation(machineconfig::kAgentUnitAnnotation, "sha256:0");
+  EXPECT_FALSE(wanted_files({}, config).ok()) << "it is another unit that was answered for";
+  config.set_annotation(machineconfig::kAgentUnitAnnotation, *mark);
+  const auto want = wanted_files({}, config);
+  ASSERT_TRUE(want.ok()) << want.error().to_string();
+  EXPECT_TRUE(want->contains("/etc/systemd/system/strake-agent.service"));
+  json::ensure(config.json(), {"spec", "config", "storage", "files"}) =
+      json::Array{json::Object{{"path", "/var/lib/strake/x"}}};
+  EXPECT_FALSE(wanted_files({}, config).ok()) << "the unit, and nothing else";
 }
 
 TEST(AgentOwnFiles, AreNeitherWrittenNorTakenAway) {

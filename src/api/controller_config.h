@@ -21,6 +21,10 @@ inline constexpr FieldTable kControllerConfigFields{
     "spec.cloudProviderCAData",
     "spec.additionalTrustBundle",
     "spec.infra",
+    "spec.clusterDNSIP",
+    "spec.proxy.httpProxy",
+    "spec.proxy.httpsProxy",
+    "spec.proxy.noProxy",
     "status.observedGeneration",
     "status.conditions[].type",
     "status.conditions[].status",
@@ -62,6 +66,10 @@ class ControllerConfigView {
   std::string trust_bundle_base64() const {
     return text_at(object_, kControllerConfigFields["spec.additionalTrustBundle"]);
   }
+  std::string cluster_dns_ip() const { return text_at(object_, kControllerConfigFields["spec.clusterDNSIP"]); }
+  std::string http_proxy() const { return text_at(object_, kControllerConfigFields["spec.proxy.httpProxy"]); }
+  std::string https_proxy() const { return text_at(object_, kControllerConfigFields["spec.proxy.httpsProxy"]); }
+  std::string no_proxy() const { return text_at(object_, kControllerConfigFields["spec.proxy.noProxy"]); }
   /// A copy of the Infrastructure object, or nullptr.
   const json::Value* infrastructure() const;
   std::int64_t observed_generation() const {

@@ -58,10 +58,13 @@ inline constexpr std::string_view kInfrastructureName = "cluster";
 inline constexpr std::string_view kImageConfigName = "cluster";
 inline constexpr std::string_view kClusterVersionName = "version";
 inline constexpr std::string_view kStrakeConfigName = "cluster";
+/// In kOpenshiftConfigNamespace: credentials of registries, for every machine.
+inline constexpr std::string_view kPullSecretName = "pull-secret";
 
 /// Namespaces shared with the platform, and Strake's own (leases, tokens).
 inline constexpr std::string_view kMachineConfigNamespace = "openshift-machine-config-operator";
 inline constexpr std::string_view kMachineApiNamespace = "openshift-machine-api";
+inline constexpr std::string_view kOpenshiftConfigNamespace = "openshift-config";
 inline constexpr std::string_view kStrakeNamespace = "strake-system";
 
 /// An agent's user is kAgentUserPrefix + node name, its group kAgentGroup (deploy/rbac).

@@ -62,6 +62,8 @@ inline constexpr std::string_view kGeneratedFrom = "strake.dev/generated-from";
 /// Strake's own, on the ControllerConfig: the release the cluster began with, and who signed the present one.
 inline constexpr std::string_view kInstalledVersion = "strake.dev/installed-version";
 inline constexpr std::string_view kReleaseSignature = "strake.dev/release-signature";
+/// Strake's own, on the ControllerConfig: the base configs there must be, separated by commas.
+inline constexpr std::string_view kBaseConfigs = "strake.dev/base-configs";
 }  // namespace config_annotation
 
 /// On Secrets with a stub. Strake's own: the Secret a converted copy was made from.

@@ -12,17 +12,12 @@
 namespace strake::api {
 
 inline constexpr FieldTable kStrakeConfigFields{
-    "strakeconfigs.strake.dev",
-    "spec.modes",
-    "spec.releaseKeyrings",
-    "spec.configServer.url",
-    "spec.configServer.names",
-    "status.observedGeneration",
-    "status.conditions[].type",
-    "status.conditions[].status",
-    "status.conditions[].reason",
-    "status.conditions[].message",
-    "status.conditions[].lastTransitionTime",
+    "strakeconfigs.strake.dev",    "spec.modes",
+    "spec.releaseKeyrings",        "spec.agentImage",
+    "spec.configServer.url",       "spec.configServer.names",
+    "status.observedGeneration",   "status.conditions[].type",
+    "status.conditions[].status",  "status.conditions[].reason",
+    "status.conditions[].message", "status.conditions[].lastTransitionTime",
 };
 
 enum class Mode {
@@ -52,6 +47,8 @@ class StrakeConfigView {
   std::vector<std::string> config_server_names() const {
     return texts_at(object_, kStrakeConfigFields["spec.configServer.names"]);
   }
+  /// The image the agent of a machine is run from, by digest; "" where the OS image has the program.
+  std::string agent_image() const { return text_at(object_, kStrakeConfigFields["spec.agentImage"]); }
 
  private:
   const json::Value& object_;

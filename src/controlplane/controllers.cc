@@ -59,13 +59,14 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   const bool generates = modes.render == api::Mode::kOwn;
   render_options.generators_processed = generates;
   machineconfig::RenderController render(runtime, api, std::move(render_options));
+  std::optional<machineconfig::TemplateController> templates;
   std::optional<machineconfig::GeneratorController> generator;
   std::optional<rollout::RolloutController> rollout;
   std::optional<stub::IdentityController> identity;
   if (generates) {
-    generator.emplace(runtime, api,
-                      machineconfig::GeneratorOptions{options.version, options.hooks, options.on_generate});
-    generator->start();
+    const machineconfig::GeneratorOptions generator_options{options.version, options.hooks, options.on_generate};
+    templates.emplace(runtime, api, generator_options).start();
+    generator.emplace(runtime, api, generator_options).start();
   }
   render.start();
   if (modes.rollout == api::Mode::kOwn) {
@@ -86,6 +87,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   if (rollout) rollout->stop();
   render.stop();
   if (generator) generator->stop();
+  if (templates) templates->stop();
 }
 
 /// Of several processes one acts: the holder of the lease.

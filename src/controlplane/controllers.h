@@ -13,6 +13,7 @@
 #include "kube/kube_api.h"
 #include "machineconfig/generate/generator_controller.h"
 #include "machineconfig/render/render_controller.h"
+#include "machineconfig/template/template_controller.h"
 #include "rollout/rollout_controller.h"
 #include "stub/identity/identity_controller.h"
 
@@ -48,9 +49,9 @@ struct ControllersOptions {
   std::function<void(stub::IdentityStep step, const std::string& what)> on_joining_done{};
 };
 
-/// Runs the render, generator, rollout and identity controllers until stopped; contends for the lease first where they
-/// may write. Nothing but the token ends it: a server that is away, rights that are missing or a config that cannot be
-/// read are told to the callbacks and waited for.
+/// Runs the template, generator, render, rollout and identity controllers until stopped; contends for the lease first
+/// where they may write. Nothing but the token ends it: a server that is away, rights that are missing or a config that
+/// cannot be read are told to the callbacks and waited for.
 void run_controllers(runtime::Runtime& runtime, kube::KubeApi& api, const ControllersOptions& options,
                      std::stop_token stop);
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "codec/digest.h"
+
 namespace strake::machineconfig {
 
 namespace {
@@ -81,7 +83,10 @@ class ClaimFinder {
       const std::string name = text_of(unit, "name");
       const std::string place = std::string(kConfiguredUnits) + name;
       // Also a unit that is only enabled, disabled or masked.
-      if (is_agent_path(place)) return claims_.push_back({member + ".name", name});
+      if (is_agent_path(place)) {
+        const bool has_dropins = json::find(unit, {"dropins"}) != nullptr;
+        return claims_.push_back({member + ".name", name, name == kAgentUnit && !has_dropins});
+      }
       const json::Value* dropins = json::find(unit, {"dropins"});
       if (dropins == nullptr || !dropins->is_array()) return;
       for (std::size_t i = 0; i < dropins->get_array().size(); ++i) {
@@ -122,6 +127,17 @@ bool is_agent_path(std::string_view path) {
 
 std::string AgentFileClaim::to_string() const {
   return fmt::format("{}: {} belongs to the agent of the node; a MachineConfig may not name it", member, path);
+}
+
+std::optional<std::string> agent_unit_mark(const json::Value& ignition) {
+  const json::Value* units = json::find(ignition, {"systemd", "units"});
+  if (units == nullptr || !units->is_array()) return std::nullopt;
+  for (const json::Value& unit : units->get_array()) {
+    if (json::find_string(unit, {"name"}) == kAgentUnit) {
+      return codec::Digest::sha256_of(text_of(unit, "contents")).to_string();
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<AgentFileClaim> agent_files_named(const json::Value& ignition) { return ClaimFinder(ignition).find(); }

@@ -7,6 +7,7 @@
 #include "api/node_annotations.h"
 #include "ignition/config.h"
 #include "machineconfig/agent_files.h"
+#include "machineconfig/template/template_plan.h"
 
 namespace strake::machineconfig {
 
@@ -121,7 +122,11 @@ class FragmentReader {
     auto parsed = ignition::parse(*raw);
     if (!parsed.ok()) return problem("spec.config", parsed.error().to_string());
     check_modes(*parsed);
-    for (const AgentFileClaim& claim : agent_files_named(*parsed)) problem("spec.config", claim.to_string());
+    for (const AgentFileClaim& claim : agent_files_named(*parsed)) {
+      // What installs the agent is a base config, and no other.
+      if (claim.is_unit_itself && is_template_config(config_)) continue;
+      problem("spec.config", claim.to_string());
+    }
     fragment.ignition = *std::move(parsed);
   }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "api/machine_config.h"
+#include "api/release_contents.h"
 #include "base/text.h"
 #include "codec/yaml.h"
 #include "oci/image_files.h"
@@ -103,43 +104,62 @@ Status read_version(ReleasePayload& payload, const std::string& references_name)
   return {};
 }
 
-/// The labels of an image that lies beside the release; nullopt when it lies elsewhere.
+/// What is known of an image that lies beside the release; nullopt when it lies elsewhere.
 class OsImageReader {
  public:
-  OsImageReader(const ReleasePlace& place, const PayloadOptions& options, const runtime::Call& call)
-      : place_(place), options_(options), call_(call) {}
+  OsImageReader(const ReleasePlace& place, const PayloadOptions& options, runtime::Runtime& runtime,
+                const runtime::Call& call)
+      : place_(place), options_(options), runtime_(runtime), call_(call) {}
 
-  using Labels = std::map<std::string, std::string>;
-  Result<std::optional<Labels>> read(const Component& image) const {
+  struct Image {
+    std::map<std::string, std::string> labels;
+    std::optional<std::set<std::string>> known_files;
+  };
+  enum class Look { kOutside, kInside };
+  Result<std::optional<Image>> read(const Component& image, Look look) const {
     // Where that costs no network, everywhere; else it is no reason to reach out.
     const Search search = place_.is_local() ? Search::kEverywhere : Search::kHome;
     const Result<PlacedImage> found = place_.find_image(image.pull_spec, search, call_);
-    if (!found.ok() && oci::may_be_elsewhere(found.error())) return std::optional<Labels>();
+    if (!found.ok() && oci::may_be_elsewhere(found.error())) return std::optional<Image>();
     if (!found.ok()) return found.error();
     STRAKE_TRY(const oci::Descriptor descriptor,
                found->source->resolve(image.digest.to_string(), options_.platform, call_));
     STRAKE_TRY(const oci::Manifest manifest, found->source->read_manifest(descriptor, call_));
     STRAKE_TRY(oci::ImageConfig config, found->source->read_config(manifest, call_));
-    if (hashes_layers()) STRAKE_CHECK_OK(oci::verify_layers(*found->source, manifest));
-    return std::optional(std::move(config.labels));
+    Image known{std::move(config.labels), std::nullopt};
+    if (hashes_layers() && look == Look::kInside) {
+      // Reading the files of all layers hashes them as well.
+      STRAKE_TRY(const oci::ImageFiles files, oci::ImageFiles::read(*found->source, manifest, {}, runtime_, call_));
+      known.known_files.emplace();
+      for (const std::string_view path : api::kKnownFiles) {
+        if (files.resolve(path, oci::SymbolicLinks::kFollow).ok()) known.known_files->emplace(path);
+      }
+    } else if (hashes_layers()) {
+      STRAKE_CHECK_OK(oci::verify_layers(*found->source, manifest));
+    }
+    return std::optional(std::move(known));
   }
   bool hashes_layers() const { return options_.os_images == OsImageCheck::kLayers; }
 
  private:
   const ReleasePlace& place_;
   const PayloadOptions& options_;
+  runtime::Runtime& runtime_;
   const runtime::Call& call_;
 };
 
 Status read_os_streams(ReleasePayload& payload, const OsImageReader& images) {
+  using Look = OsImageReader::Look;
   for (const auto& [tag, component] : payload.components) {
     const std::optional<std::string> by_tag = stream_of_os_tag(tag);
     if (!by_tag) continue;
-    STRAKE_TRY_CONTEXT(const auto labels, images.read(component), "OS image '{}' ({})", tag, component.pull_spec);
-    OsStream stream{*by_tag, component, std::nullopt, labels.has_value() && images.hashes_layers()};
-    if (labels) {
-      if (const auto label = labels->find(std::string(kStreamClassLabel)); label != labels->end())
+    STRAKE_TRY_CONTEXT(auto known, images.read(component, Look::kInside), "OS image '{}' ({})", tag,
+                       component.pull_spec);
+    OsStream stream{*by_tag, component, std::nullopt, known.has_value() && images.hashes_layers()};
+    if (known) {
+      if (const auto label = known->labels.find(std::string(kStreamClassLabel)); label != known->labels.end())
         stream.name = label->second;
+      stream.known_files = std::move(known->known_files);
     }
     if (payload.find_stream(stream.name) != nullptr) {
       return error(Code::kInvalidArgument, "image-references: '{}' is a second OS image for stream {}", tag,
@@ -147,7 +167,7 @@ Status read_os_streams(ReleasePayload& payload, const OsImageReader& images) {
     }
     const auto extensions = payload.components.find(fmt::format("{}{}", tag, kExtensionsSuffix));
     if (extensions != payload.components.end()) {
-      STRAKE_TRY_CONTEXT([[maybe_unused]] const auto read, images.read(extensions->second),
+      STRAKE_TRY_CONTEXT([[maybe_unused]] const auto read, images.read(extensions->second, Look::kOutside),
                          "extensions image '{}' ({})", extensions->first, extensions->second.pull_spec);
       stream.extensions = extensions->second;
     }
@@ -156,10 +176,11 @@ Status read_os_streams(ReleasePayload& payload, const OsImageReader& images) {
   // Releases before 4.12 ship their OS under one name without a stream; 4.12 has both, and the newer one counts.
   if (const auto old = payload.components.find(std::string(kMachineOsContent));
       old != payload.components.end() && payload.os_streams.empty()) {
-    STRAKE_TRY_CONTEXT(const auto labels, images.read(old->second), "OS image '{}' ({})", old->first,
+    // Its files are an ostree repository inside, so looking for files would find none.
+    STRAKE_TRY_CONTEXT(const auto known, images.read(old->second, Look::kOutside), "OS image '{}' ({})", old->first,
                        old->second.pull_spec);
-    payload.os_streams.push_back({std::string(kMachineOsContentStream), old->second, std::nullopt,
-                                  labels.has_value() && images.hashes_layers()});
+    payload.os_streams.push_back(
+        {std::string(kMachineOsContentStream), old->second, std::nullopt, known.has_value() && images.hashes_layers()});
   }
   if (payload.os_streams.empty()) {
     return error(
@@ -268,7 +289,7 @@ Result<ReleasePayload> read_payload_from(const ReleasePlace& place, const Payloa
   STRAKE_TRY_CONTEXT(ImageReferences references, parse_image_references(*references_text), "{}", kImageReferences);
   payload.components = std::move(references.components);
   STRAKE_CHECK_OK(read_version(payload, references.name));
-  STRAKE_CHECK_OK(read_os_streams(payload, OsImageReader(place, options, call)));
+  STRAKE_CHECK_OK(read_os_streams(payload, OsImageReader(place, options, runtime, call)));
   STRAKE_CHECK_OK(read_boot_images(payload).context("{}", kBootImagesManifest));
   STRAKE_CHECK_OK(read_base_configs(payload));
   return payload;

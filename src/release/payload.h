@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct OsStream {
   Component image;
   std::optional<Component> extensions;
   bool verified = false;  ///< the image was found and every byte of it was hashed
+  /// Which of api::kKnownFiles it has; nullopt when nobody looked into it.
+  std::optional<std::set<std::string>> known_files{};
 };
 
 /// Boot image metadata as the installer component publishes it (ConfigMap coreos-bootimages): the texts for publishing

@@ -1,7 +1,5 @@
 #include "release/publish.h"
 
-#include "api/controller_config.h"
-
 namespace strake::release {
 
 namespace {
@@ -9,9 +7,9 @@ namespace {
 /// Each attempt reads again, so more of them only help against a writer that never rests; that one needs a person.
 constexpr int kMaxPublishAttempts = 5;
 
-Result<ObservedObjects> observe_targets(kube::KubeApi& api, const ReleasePayload& payload, const kube::Call& call) {
+Result<ObservedObjects> observe_targets(kube::KubeApi& api, const kube::Call& call) {
   ObservedObjects observed;
-  for (const PublicationTarget& target : publication_targets(payload)) {
+  for (const PublicationTarget& target : publication_targets()) {
     Result<kube::Object> object = api.get(target.resource, target.key, call);
     if (object.ok()) {
       observed.put(target.resource, *std::move(object));
@@ -48,7 +46,6 @@ Result<kube::Object> run_step(kube::KubeApi& api, const PublicationStep& step, c
   // A merge patch replaces lists whole; pinned to the version the list was made from, it cannot drop another writer's
   // entries.
   json::ensure(body, {"metadata", "resourceVersion"}) = latest->resource_version();
-  if (step.observe_generation) api::ControllerConfigEdit(body).set_observed_generation(latest->generation());
   options.subresource = "status";
   return api.patch(step.resource, step.key, kube::PatchType::kMerge, body, options, call);
 }
@@ -72,8 +69,7 @@ Result<std::vector<PublicationStep>> publish(kube::KubeApi& api, const ProvenRel
   const ReleasePayload& payload = release.payload();
   std::vector<PublicationStep> done;
   for (int attempt = 1;; ++attempt) {
-    STRAKE_TRY_CONTEXT(ObservedObjects observed, observe_targets(api, payload, call), "publishing release {}",
-                       payload.version);
+    STRAKE_TRY_CONTEXT(ObservedObjects observed, observe_targets(api, call), "publishing release {}", payload.version);
     STRAKE_TRY(const std::vector<PublicationStep> plan, plan_publication(release, observed, publisher));
     Status status = run_plan(api, plan, observed, done, call);
     if (status.ok()) return done;

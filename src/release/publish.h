@@ -1,10 +1,11 @@
 // Publishing a release to a cluster: the objects from which configs are rendered, nodes updated and boot images
 // compared.
 //
-// What is published: ControllerConfig, base MachineConfigs 00-<role>, OSImageStream, the coreos-bootimages ConfigMap,
-// and the master and worker pools where there are none. Rendering waits while ControllerConfig's generation is ahead of
-// the one observed in its status; so the plan changes ControllerConfig's spec first and its status last, and nobody
-// renders half a release.
+// What is published: ControllerConfig, the release's own base configs and what is known of its OS images (ConfigMap
+// strake-release), OSImageStream, the coreos-bootimages ConfigMap, and the master and worker pools where there are
+// none. Rendering waits while ControllerConfig's generation is ahead of the one observed in its status. The plan
+// changes ControllerConfig's spec first; the template controller observes it when the base configs of the same release
+// image are there and made into MachineConfigs. So nobody renders half a release.
 //
 // ControllerConfig also keeps who signed the release (annotation and condition; "unsigned" where the user wished so)
 // and the version the cluster began with, below which no release is taken.
@@ -36,7 +37,7 @@ struct PublicationTarget {
 };
 
 /// Every object a publication may write: what an observer has to read.
-std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload);
+std::vector<PublicationTarget> publication_targets();
 
 /// The targets that exist, as read.
 class ObservedObjects {
@@ -55,12 +56,10 @@ struct PublicationStep {
   kube::Resource resource;
   kube::ObjectKey key;
   json::Value body;  ///< the whole object to create, or a JSON merge patch of our own fields
-  /// Record the object's generation, as the steps before left it, in status.observedGeneration.
-  bool observe_generation = false;
   /// Only while the object is as it was observed.
   bool if_unchanged = false;
 
-  /// "create machineconfigs.machineconfiguration.openshift.io 00-worker".
+  /// "create machineconfigpools.machineconfiguration.openshift.io worker".
   std::string to_string() const;
 };
 

@@ -1,15 +1,13 @@
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "api/conditions.h"
 #include "api/controller_config.h"
 #include "api/kinds.h"
-#include "api/machine_config.h"
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
-#include "codec/data_url.h"
+#include "api/release_contents.h"
 #include "codec/json_patch.h"
 #include "release/publish.h"
 #include "release/release_order.h"
@@ -22,21 +20,14 @@ using Action = PublicationStep::Action;
 
 constexpr std::array<std::string_view, 2> kBuiltInPools{api::kMasterPool, api::kWorkerPool};
 constexpr std::string_view kBootImagesConfigMap = "coreos-bootimages";
-constexpr std::string_view kBaseIgnitionVersion = "3.5.0";
-constexpr std::string_view kFirstBootMarker = "/etc/strake/first-boot";
 
 const kube::ObjectKey kControllerConfigKey{"", std::string(api::kControllerConfigName)};
 const kube::ObjectKey kOsImageStreamKey{"", std::string(api::kOsImageStreamName)};
+const kube::ObjectKey kReleaseContentsKey{std::string(api::kMachineConfigNamespace),
+                                          std::string(api::kReleaseContentsName)};
 const kube::ObjectKey kBootImagesKey{std::string(api::kMachineConfigNamespace), std::string(kBootImagesConfigMap)};
 const kube::ObjectKey kClusterVersionKey{"", std::string(api::kClusterVersionName)};
 const kube::ObjectKey kNamespaceKey{"", std::string(api::kMachineConfigNamespace)};
-
-/// Roles that get a base config: those the release has one for, and those of the built-in pools.
-std::set<std::string> base_config_roles(const ReleasePayload& payload) {
-  std::set<std::string> roles(kBuiltInPools.begin(), kBuiltInPools.end());
-  for (const auto& [role, spec] : payload.base_configs) roles.insert(role);
-  return roles;
-}
 
 /// Servers leave these out, or fill them in, as they like: to an owner of the field they all mean "not set".
 bool counts_as_unset(const json::Value& value) {
@@ -81,15 +72,26 @@ json::Value without_nulls(const json::Value& value) {
   return object;
 }
 
-/// For releases that bring no base config: enough for a machine to be recognised as set up by its first boot.
-json::Value minimal_base_spec(std::string_view role) {
-  const json::Object marker{
-      {"path", kFirstBootMarker},
-      {"mode", 0644},
-      {"overwrite", true},
-      {"contents", json::Object{{"source", codec::encode_data_url(fmt::format("role={}\n", role))}}}};
-  return json::Object{{"config", json::Object{{"ignition", json::Object{{"version", kBaseIgnitionVersion}}},
-                                              {"storage", json::Object{{"files", json::Array{marker}}}}}}};
+api::ReleaseContents contents_of(const ReleasePayload& payload) {
+  api::ReleaseContents contents;
+  contents.release_image = payload.pull_spec;
+  contents.release_version = payload.version;
+  for (const auto& [role, spec] : payload.base_configs) contents.base_configs.emplace(role, without_nulls(spec));
+  contents.os_images.reserve(payload.os_streams.size());
+  for (const OsStream& stream : payload.os_streams) {
+    std::optional<api::OsImageFacts> facts;
+    if (stream.known_files) facts = api::OsImageFacts{stream.image.pull_spec, *stream.known_files};
+    contents.os_images.push_back(std::move(facts));
+  }
+  return contents;
+}
+
+/// Said before anything is written: half a release is worse than none.
+Status check_contents_fit(const ReleasePayload& payload) {
+  const std::size_t size = json::write(json::Value(api::release_contents_data(contents_of(payload)))).size();
+  if (size <= api::kMaxReleaseContentsBytes) return {};
+  return error(Code::kExhausted, "the base configs of release {} have {} bytes together, the limit is {}",
+               payload.version, size, api::kMaxReleaseContentsBytes);
 }
 
 class PublicationPlanner {
@@ -107,12 +109,12 @@ class PublicationPlanner {
     if (observed_.find(kube::core::kNamespace, kNamespaceKey) == nullptr) {
       want(kube::core::kNamespace, kNamespaceKey, json::Object{});
     }
-    const bool controller_config_changes = plan_controller_config();
-    for (const std::string& role : base_config_roles(payload_)) plan_base_config(role);
+    plan_controller_config();
+    plan_release_contents();
     plan_os_image_stream();
     plan_boot_images();
     for (const std::string_view pool : kBuiltInPools) plan_pool(std::string(pool));
-    plan_controller_config_status(controller_config_changes);
+    plan_controller_config_status();
     return std::move(steps_);
   }
 
@@ -142,7 +144,7 @@ class PublicationPlanner {
     return true;
   }
 
-  bool plan_controller_config() {
+  void plan_controller_config() {
     const std::string extensions = default_stream_.extensions ? default_stream_.extensions->pull_spec : "";
     kube::Object patch;
     patch.set_annotation(api::config_annotation::kGeneratedByVersion, publisher_.version);
@@ -153,31 +155,15 @@ class PublicationPlanner {
     api::ControllerConfigEdit edit(patch.json());
     edit.set_base_os_images(default_stream_.image.pull_spec, extensions);
     edit.set_release_image(payload_.pull_spec);
-    if (!want(api::kControllerConfig, kControllerConfigKey, patch.json())) return false;
-    steps_.back().if_unchanged = true;
-    return true;
+    if (want(api::kControllerConfig, kControllerConfigKey, patch.json())) steps_.back().if_unchanged = true;
   }
 
-  void plan_controller_config_status(bool spec_changes) {
+  /// The conditions of the templates and the observed generation are the template controller's.
+  void plan_controller_config_status() {
     const kube::Object* present = observed_.find(api::kControllerConfig, kControllerConfigKey);
     json::Value after = present == nullptr ? json::Value(json::Object{}) : present->json();
-    bool changed = present == nullptr || spec_changes ||
-                   api::ControllerConfigView(after).observed_generation() != present->generation();
     namespace condition = api::controller_config_condition;
-    const std::string message = fmt::format("release {} is published", payload_.version);
-    for (const auto& [type, status] : {std::pair{condition::kTemplateRunning, api::ConditionStatus::kFalse},
-                                       std::pair{condition::kTemplateFailing, api::ConditionStatus::kFalse},
-                                       std::pair{condition::kTemplateCompleted, api::ConditionStatus::kTrue}}) {
-      const bool completed = status == api::ConditionStatus::kTrue;
-      changed |= api::set_condition(after,
-                                    {.type = std::string(type),
-                                     .status = status,
-                                     .reason = completed ? "Published" : "AsExpected",
-                                     .message = completed ? message : "",
-                                     .last_transition_time = {}},
-                                    publisher_.now);
-    }
-    changed |= api::set_condition(
+    const bool changed = api::set_condition(
         after,
         {.type = std::string(condition::kReleaseSigned),
          .status = proof_.is_signed() ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
@@ -188,31 +174,14 @@ class PublicationPlanner {
          .last_transition_time = {}},
         publisher_.now);
     if (!changed) return;
-    steps_.push_back({Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey, api::conditions_patch(after),
-                      /*observe_generation=*/true});
+    steps_.push_back(
+        {Action::kPatchStatus, api::kControllerConfig, kControllerConfigKey, api::conditions_patch(after)});
   }
 
-  void plan_base_config(const std::string& role) {
-    const kube::ObjectKey key{"", "00-" + role};
-    const auto from_release = payload_.base_configs.find(role);
-    const json::Value spec =
-        without_nulls(from_release == payload_.base_configs.end() ? minimal_base_spec(role) : from_release->second);
-    const kube::Object* present = observed_.find(api::kMachineConfig, key);
-
-    // In a base config every field is ours, and what users edit is put back.
-    kube::Object patch;
-    api::MachineConfigEdit edit(patch.json());
-    edit.set_whole_spec(spec);
-    // The Ignition config is ours to the last member: what the release does not have must go, not only what it has be
-    // there.
-    const json::Value* present_config = present == nullptr ? nullptr : api::MachineConfigView(present->json()).config();
-    if (present_config != nullptr && present_config->is_object()) {
-      edit.set_config(json::create_merge_patch(*present_config, *edit.config()));
-    }
-    patch.set_label(api::label::kRole, role);
-    patch.set_annotation(api::config_annotation::kGeneratedByController, publisher_.version);
-    patch.set_annotation(api::config_annotation::kReleaseImageVersion, payload_.version);
-    want(api::kMachineConfig, key, patch.json());
+  /// One object, so that base configs of two releases are never seen together.
+  void plan_release_contents() {
+    want(kube::core::kConfigMap, kReleaseContentsKey,
+         json::Object{{"data", api::release_contents_data(contents_of(payload_))}});
   }
 
   void plan_os_image_stream() {
@@ -300,14 +269,11 @@ std::string PublicationStep::to_string() const {
   return fmt::format("{} {} {}", verb, resource.qualified_name(), key.to_string());
 }
 
-std::vector<PublicationTarget> publication_targets(const ReleasePayload& payload) {
-  std::vector<PublicationTarget> targets{{kube::core::kNamespace, kNamespaceKey},
-                                         {api::kControllerConfig, kControllerConfigKey},
-                                         {api::kOsImageStream, kOsImageStreamKey},
-                                         {kube::core::kConfigMap, kBootImagesKey},
-                                         {api::kClusterVersion, kClusterVersionKey}};
-  for (const std::string& role : base_config_roles(payload))
-    targets.push_back({api::kMachineConfig, {"", "00-" + role}});
+std::vector<PublicationTarget> publication_targets() {
+  std::vector<PublicationTarget> targets{
+      {kube::core::kNamespace, kNamespaceKey},  {api::kControllerConfig, kControllerConfigKey},
+      {api::kOsImageStream, kOsImageStreamKey}, {kube::core::kConfigMap, kReleaseContentsKey},
+      {kube::core::kConfigMap, kBootImagesKey}, {api::kClusterVersion, kClusterVersionKey}};
   for (const std::string_view pool : kBuiltInPools)
     targets.push_back({api::kMachineConfigPool, {"", std::string(pool)}});
   return targets;
@@ -318,6 +284,7 @@ Result<std::vector<PublicationStep>> plan_publication(const ProvenRelease& relea
   const ReleaseHistory history = release_history(observed.find(api::kControllerConfig, kControllerConfigKey),
                                                  observed.find(api::kClusterVersion, kClusterVersionKey));
   STRAKE_CHECK_OK(check_release_order(history, release.payload().version, publisher.allow_downgrade));
+  STRAKE_CHECK_OK(check_contents_fit(release.payload()));
   return PublicationPlanner(release, history, observed, publisher).plan();
 }
 

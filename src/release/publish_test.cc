@@ -7,6 +7,7 @@
 
 #include "api/conditions.h"
 #include "api/kinds.h"
+#include "api/release_contents.h"
 #include "codec/json_patch.h"
 #include "release/sample.h"
 #include "support/temp_dir.h"
@@ -136,6 +137,7 @@ std::vector<std::string> step_names(const std::vector<PublicationStep>& steps) {
 
 const ObjectKey kController{"", "machine-config-controller"};
 const ObjectKey kStreams{"", "cluster"};
+const ObjectKey kContents{"openshift-machine-config-operator", "strake-release"};
 const ObjectKey kBootImages{"openshift-machine-config-operator", "coreos-bootimages"};
 
 TEST(Publish, FirstReleaseOnAnEmptyCluster) {
@@ -147,8 +149,7 @@ TEST(Publish, FirstReleaseOnAnEmptyCluster) {
             (std::vector<std::string>{
                 "create namespaces openshift-machine-config-operator",
                 "create controllerconfigs.machineconfiguration.openshift.io machine-config-controller",
-                "create machineconfigs.machineconfiguration.openshift.io 00-master",
-                "create machineconfigs.machineconfiguration.openshift.io 00-worker",
+                "create configmaps openshift-machine-config-operator/strake-release",
                 "create osimagestreams.machineconfiguration.openshift.io cluster",
                 "patch status of osimagestreams.machineconfiguration.openshift.io cluster",
                 "create configmaps openshift-machine-config-operator/coreos-bootimages",
@@ -161,11 +162,10 @@ TEST(Publish, FirstReleaseOnAnEmptyCluster) {
   EXPECT_EQ(controller.annotation("machineconfiguration.openshift.io/release-image-version"), a.version);
   EXPECT_EQ(controller.text({"spec", "baseOSContainerImage"}), a.os_streams[0].image.pull_spec);
   EXPECT_EQ(controller.text({"spec", "releaseImage"}), a.pull_spec);
-  EXPECT_EQ(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation());
-  EXPECT_TRUE(api::condition_is_true(controller.json(), "TemplateControllerCompleted"));
-  EXPECT_FALSE(api::condition_is_true(controller.json(), "TemplateControllerRunning"));
-  EXPECT_EQ(api::find_condition(controller.json(), "TemplateControllerCompleted")->last_transition_time,
-            "2027-01-15T08:00:00Z");
+  EXPECT_EQ(json::find(controller.json(), {"status", "observedGeneration"}), nullptr)
+      << "the template controller's, when the base configs are made";
+  EXPECT_FALSE(api::find_condition(controller.json(), "TemplateControllerCompleted"));
+  EXPECT_EQ(api::find_condition(controller.json(), "ReleaseSigned")->last_transition_time, "2027-01-15T08:00:00Z");
 
   const Object& streams = api.at(api::kOsImageStream, kStreams);
   EXPECT_EQ(streams.annotation("machineconfiguration.openshift.io/release-image-version"), "0.1.0");
@@ -174,12 +174,16 @@ TEST(Publish, FirstReleaseOnAnEmptyCluster) {
   EXPECT_EQ(json::find_string(stream, {"osImage"}), a.os_streams[0].image.pull_spec);
   EXPECT_EQ(json::find_string(stream, {"osExtensionsImage"}), a.os_streams[0].extensions->pull_spec);
 
-  const Object& worker = api.at(api::kMachineConfig, {"", "00-worker"});
-  EXPECT_EQ(worker.label("machineconfiguration.openshift.io/role"), "worker");
-  EXPECT_EQ(worker.annotation("machineconfiguration.openshift.io/generated-by-controller-version"), "0.1.0");
-  EXPECT_EQ(worker.annotation("machineconfiguration.openshift.io/release-image-version"), a.version);
-  EXPECT_EQ(worker.text({"spec", "config", "ignition", "version"}), "3.5.0");
-  EXPECT_EQ(json::find(worker.json(), {"spec", "osImageURL"}), nullptr);
+  const auto contents = api::parse_release_contents(api.at(kube::core::kConfigMap, kContents).json());
+  ASSERT_TRUE(contents.ok()) << contents.error().to_string();
+  EXPECT_EQ(contents->release_image, a.pull_spec);
+  EXPECT_EQ(contents->release_version, a.version);
+  ASSERT_EQ(contents->base_configs.size(), 2u);
+  EXPECT_EQ(json::find_string(contents->base_configs.at("worker"), {"config", "ignition", "version"}), "3.5.0");
+  ASSERT_EQ(contents->os_images.size(), 1u);
+  ASSERT_TRUE(contents->os_images[0].has_value()) << "the OS image lies beside the release, and was looked into";
+  EXPECT_EQ(contents->os_images[0]->image, a.os_streams[0].image.pull_spec);
+  EXPECT_TRUE(contents->os_images[0]->files.empty());
 
   const Object& pool = api.at(api::kMachineConfigPool, {"", "master"});
   EXPECT_TRUE(pool.label("operator.machineconfiguration.openshift.io/required-for-upgrade").has_value());
@@ -209,36 +213,31 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
   // Somebody else's fields on our objects.
   json::ensure(api.at(kube::core::kConfigMap, kBootImages).json(), {"data", "MCOVersionHash"}) = "abc";
   json::ensure(api.at(api::kControllerConfig, kController).json(), {"spec", "clusterDNSIP"}) = "10.0.0.10";
-  json::ensure(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"metadata", "annotations", "mine"}) = "yes";
+  json::ensure(api.at(kube::core::kConfigMap, kContents).json(), {"metadata", "annotations", "mine"}) = "yes";
   json::ensure(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}) = 3;
 
   const auto steps = publish(api, taken(b), publisher(), {});
   ASSERT_TRUE(steps.ok()) << steps.error().to_string();
-  std::map<std::string, json::Value> bodies;
-  for (const PublicationStep& step : *steps) bodies[step.to_string()] = step.body;
   EXPECT_EQ(step_names(*steps),
             (std::vector<std::string>{
                 "patch controllerconfigs.machineconfiguration.openshift.io machine-config-controller",
-                "patch machineconfigs.machineconfiguration.openshift.io 00-master",
-                "patch machineconfigs.machineconfiguration.openshift.io 00-worker",
+                "patch configmaps openshift-machine-config-operator/strake-release",
                 "patch status of osimagestreams.machineconfiguration.openshift.io cluster",
                 "patch osimagestreams.machineconfiguration.openshift.io cluster",
                 "patch configmaps openshift-machine-config-operator/coreos-bootimages",
                 "patch status of controllerconfigs.machineconfiguration.openshift.io machine-config-controller"}));
-  const json::Value& worker_patch = bodies["patch machineconfigs.machineconfiguration.openshift.io 00-worker"];
-  EXPECT_EQ(json::write(*json::find(worker_patch, {"spec", "kernelArguments"})), R"(["audit=1","mitigations=auto"])");
-  EXPECT_EQ(json::write(*json::find(worker_patch, {"metadata"})),
-            R"({"annotations":{"machineconfiguration.openshift.io/release-image-version":"4.21.1-sample-b"}})");
-  EXPECT_EQ(json::find(worker_patch, {"spec", "config", "systemd"}), nullptr);
-  EXPECT_NE(json::find(worker_patch, {"spec", "config", "storage", "files"}), nullptr);
+  const auto worker_arguments = [&] {
+    const auto contents = api::parse_release_contents(api.at(kube::core::kConfigMap, kContents).json());
+    return json::write(*json::find(contents->base_configs.at("worker"), {"kernelArguments"}));
+  };
+  EXPECT_EQ(worker_arguments(), R"(["audit=1","mitigations=auto"])");
 
   EXPECT_EQ(api.at(kube::core::kConfigMap, kBootImages).text({"data", "MCOVersionHash"}), "abc");
   EXPECT_EQ(api.at(kube::core::kConfigMap, kBootImages).text({"data", "stream"}), b.boot_images->stream);
   const Object& controller = api.at(api::kControllerConfig, kController);
   EXPECT_EQ(controller.text({"spec", "clusterDNSIP"}), "10.0.0.10");
   EXPECT_EQ(controller.text({"spec", "baseOSContainerImage"}), b.os_streams[0].image.pull_spec);
-  EXPECT_EQ(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation());
-  EXPECT_EQ(api.at(api::kMachineConfig, {"", "00-worker"}).annotation("mine"), "yes");
+  EXPECT_EQ(api.at(kube::core::kConfigMap, kContents).annotation("mine"), "yes");
   EXPECT_EQ(json::find_int(api.at(api::kMachineConfigPool, {"", "worker"}).json(), {"spec", "maxUnavailable"}), 3);
   EXPECT_EQ(step_names(*publish(api, taken(b), publisher(), {})), std::vector<std::string>{});
 
@@ -246,43 +245,35 @@ TEST(Publish, UpgradeChangesExactlyWhatDiffers) {
   Publisher back = publisher();
   back.allow_downgrade = true;
   ASSERT_TRUE(publish(api, taken(a), back, {}).ok());
-  EXPECT_EQ(
-      json::write(*json::find(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"spec", "kernelArguments"})),
-      R"(["audit=1"])");
+  EXPECT_EQ(worker_arguments(), R"(["audit=1"])");
 }
 
 TEST(Publish, RenderingIsHeldBackUntilEverythingIsThere) {
   SmallApi api;
   ASSERT_TRUE(publish(api, taken(sample(SampleRelease::kA)), publisher(), {}).ok());
+  json::ensure(api.at(api::kControllerConfig, kController).json(), {"status", "observedGeneration"}) = 1;
   // While the other objects change, ControllerConfig must look unfinished to whoever renders.
   int gated_writes = 0;
   api.before_write = [&](const Resource& resource, const ObjectKey&) {
     if (resource.kind == "ControllerConfig") return;
     const Object& controller = api.at(api::kControllerConfig, kController);
-    EXPECT_NE(json::find_int(controller.json(), {"status", "observedGeneration"}), controller.generation())
-        << resource.kind;
+    EXPECT_EQ(controller.generation(), 2) << resource.kind;
     ++gated_writes;
   };
   ASSERT_TRUE(publish(api, taken(sample(SampleRelease::kB)), publisher(), {}).ok());
-  EXPECT_EQ(gated_writes, 5);
+  EXPECT_EQ(gated_writes, 4);
+  EXPECT_EQ(json::find_int(api.at(api::kControllerConfig, kController).json(), {"status", "observedGeneration"}), 1)
+      << "publishing opens no gate";
 }
 
-TEST(Publish, EditsOfBaseConfigsArePutBack) {
+TEST(Publish, WhatIsTooMuchForOneObjectIsRefusedBeforeAnythingIsWritten) {
   SmallApi api;
-  const ReleasePayload a = sample(SampleRelease::kA);
-  ASSERT_TRUE(publish(api, taken(a), publisher(), {}).ok());
-  Object& worker = api.at(api::kMachineConfig, {"", "00-worker"});
-  const std::string original = json::write_canonical(*json::find(worker.json(), {"spec"}));
-  json::ensure(worker.json(), {"spec", "config", "passwd"}) = json::Object{{"users", json::Array{}}};
-  json::ensure(worker.json(), {"spec", "osImageURL"}) = "evil.example.com/os@sha256:0";
-  json::ensure(worker.json(), {"spec", "fips"}) = false;  // a server's way to say "not set"
-  const auto steps = publish(api, taken(a), publisher(), {});
-  ASSERT_TRUE(steps.ok());
-  EXPECT_EQ(step_names(*steps),
-            (std::vector<std::string>{"patch machineconfigs.machineconfiguration.openshift.io 00-worker"}));
-  json::Value after = *json::find(api.at(api::kMachineConfig, {"", "00-worker"}).json(), {"spec"});
-  after.get_object().erase("fips");
-  EXPECT_EQ(json::write_canonical(after), original);
+  ReleasePayload large = sample(SampleRelease::kA);
+  json::ensure(large.base_configs.at("worker"), {"config", "note"}) = std::string(api::kMaxReleaseContentsBytes, 'x');
+  const auto steps = publish(api, taken(large), publisher(), {});
+  ASSERT_FALSE(steps.ok());
+  EXPECT_NE(steps.error().to_string().find("the limit is 1000000"), std::string::npos) << steps.error().to_string();
+  EXPECT_EQ(api.writes, 0);
 }
 
 TEST(Publish, NewStrakeVersionRestampsOnlyAnnotations) {
@@ -328,8 +319,7 @@ TEST(Publish, LostRacesAreRunAgain) {
   const Object& pool = api.at(api::kMachineConfigPool, {"", "worker"});
   EXPECT_EQ(pool.text({"spec", "maxUnavailable"}), "50%");  // a pool's spec is the user's
   EXPECT_TRUE(pool.label("machineconfiguration.openshift.io/mco-built-in").has_value());
-  EXPECT_TRUE(
-      api::condition_is_true(api.at(api::kControllerConfig, kController).json(), "TemplateControllerCompleted"));
+  EXPECT_TRUE(api::find_condition(api.at(api::kControllerConfig, kController).json(), "ReleaseSigned"));
 }
 
 TEST(Publish, EndlessConflictIsReported) {
@@ -354,12 +344,10 @@ TEST(Publish, ReleaseWithoutBaseConfigsOrBootImages) {
   std::set<std::string> names;
   for (const PublicationStep& step : steps) {
     names.insert(step.to_string());
-    if (step.key.name != "00-worker") continue;
-    const json::Value& file = json::find(step.body, {"spec", "config", "storage", "files"})->as_array().at(0);
-    EXPECT_EQ(json::find_string(file, {"path"}), "/etc/strake/first-boot");
-    EXPECT_EQ(json::find_string(step.body, {"spec", "config", "ignition", "version"}), "3.5.0");
+    if (step.key != kContents) continue;
+    EXPECT_TRUE(api::parse_release_contents(step.body)->base_configs.empty());
   }
-  EXPECT_TRUE(names.contains("create machineconfigs.machineconfiguration.openshift.io 00-worker"));
+  EXPECT_TRUE(names.contains("create configmaps openshift-machine-config-operator/strake-release"));
   EXPECT_FALSE(names.contains("create configmaps openshift-machine-config-operator/coreos-bootimages"));
 }
 

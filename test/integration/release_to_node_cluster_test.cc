@@ -10,6 +10,7 @@
 #include "kube/cluster_access.h"
 #include "kube/https_api.h"
 #include "machineconfig/render/render_controller.h"
+#include "machineconfig/template/template_controller.h"
 #include "rollout/rollout_controller.h"
 #include "support/places.h"
 #include "support/servers.h"
@@ -55,6 +56,8 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   rollout::RolloutOptions rollout_options;
   rollout_options.keep_agent_rights = true;
   rollout::RolloutController rollout(runtime, *controller_api, rollout_options);
+  machineconfig::TemplateController templates(runtime, *controller_api, {.version = "test"});
+  templates.start();
   render.start();
   rollout.start();
 
@@ -105,6 +108,7 @@ TEST(ReleaseToNodeCluster, TheSampleJobEndsAsPlannedOnARealApiServer) {
   machines.clear();
   rollout.stop();
   render.stop();
+  templates.stop();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Our reading of unit files beside that of systemd-analyze, which is systemd's own: the same units refused, the same
-// lines ignored.
+// lines ignored. And the units of our base configs, of which it must have nothing to say.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,6 +12,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "ignition/unit_syntax/unit_syntax.h"
+#include "machineconfig/template/base_units.h"
 #include "support/temp_dir.h"
 
 namespace strake::test {
@@ -188,6 +189,49 @@ TEST(UnitSyntaxJudge, AgreesWithSystemd) {
   }
   EXPECT_GT(refused, 20);
   EXPECT_GT(ignored, 20);
+}
+
+/// What systemd says of units in a folder, but for programs and units that only the machine has.
+std::vector<std::string> complaints_of_systemd(const std::vector<machineconfig::BaseUnit>& units) {
+  const TempDir folder;
+  Command command;
+  command.argv = {"systemd-analyze", "verify", "--man=no", "--recursive-errors=no"};
+  command.timeout = std::chrono::seconds(60);
+  for (const machineconfig::BaseUnit& unit : units) {
+    // A unit of the OS image, which gets a drop-in only, is any unit here.
+    const std::string contents = unit.contents.empty() ? "[Service]\nExecStart=/bin/true\n" : unit.contents;
+    std::ofstream(folder / unit.name, std::ios::binary) << contents;
+    if (!unit.dropin.empty()) {
+      std::filesystem::create_directory(folder / (unit.name + ".d"));
+      std::ofstream(folder / (unit.name + ".d") / unit.dropin, std::ios::binary) << unit.dropin_text;
+    }
+    command.argv.push_back((folder / unit.name).string());
+  }
+  const auto output = run(command);
+  EXPECT_TRUE(output.ok()) << "needs systemd-analyze (apt install systemd)";
+  std::vector<std::string> complaints;
+  if (!output.ok()) return complaints;
+  for (const std::string_view line : split(output->stderr_bytes, '\n')) {
+    const bool names_program = line.find("is not executable") != std::string_view::npos;
+    if (!line.empty() && !names_program) complaints.emplace_back(line);
+  }
+  return complaints;
+}
+
+TEST(UnitSyntaxJudge, SystemdHasNothingToSayOfOurBaseUnits) {
+  const machineconfig::AgentSource sources[] = {{}, {"registry.example/strake@sha256:0", true}};
+  for (const machineconfig::AgentSource& source : sources) {
+    std::vector<machineconfig::BaseUnit> units = machineconfig::agent_units(source);
+    units.push_back(machineconfig::runtime_hook("crio.service"));
+    units.push_back(source.image.empty() ? machineconfig::kubelet_unit("/var/run/crio/crio.sock", "crio.service")
+                                         : machineconfig::kubelet_hook());
+    EXPECT_EQ(complaints_of_systemd(units), std::vector<std::string>{});
+    // The judge reads drop-ins and units alike.
+    units.front().contents += "Foo=1\n";
+    units.back().dropin = "10-strake.conf";
+    units.back().dropin_text = "[Service]\nRestartSec=soon\n";
+    EXPECT_EQ(complaints_of_systemd(units).size(), 2u);
+  }
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ const kube::Resource& resource_of(const kube::Object& object) {
   for (const kube::Resource& resource : api::all_kinds()) {
     if (resource.kind == object.kind()) return resource;
   }
-  for (const kube::Resource* resource : {&kube::core::kNode, &kube::core::kNamespace}) {
+  for (const kube::Resource* resource :
+       {&kube::core::kNode, &kube::core::kNamespace, &kube::core::kConfigMap, &kube::core::kSecret}) {
     if (resource->kind == object.kind()) return *resource;
   }
   STRAKE_INVARIANT(object.kind() == kube::core::kLease.kind);

@@ -12,6 +12,7 @@
 #include "controlplane/sandbox_machine.h"
 #include "machineconfig/merge/managed_tree.h"
 #include "machineconfig/render/render_controller.h"
+#include "machineconfig/template/template_controller.h"
 #include "oci/layout.h"
 #include "release/publish.h"
 #include "rollout/rollout_controller.h"
@@ -177,11 +178,14 @@ void World::spawn_controllers() {
     const auto faulty = faulty_api(apistore::Caller::system("controllers"), fence);
     machineconfig::RenderController render(simulation_, faulty->api, {.version = kVersion});
     rollout::RolloutController rollout(simulation_, faulty->api, {.policy = options_.rollout_policy});
+    machineconfig::TemplateController templates(simulation_, faulty->api, {.version = kVersion});
+    templates.start();
     render.start();
     rollout.start();
     (void)simulation_.sleep(24h * 365, stop);
     rollout.stop();
     render.stop();
+    templates.stop();
   }));
 }
 

@@ -194,6 +194,16 @@ Result<json::Object> user_settings(const api::ConfigGeneratorView& view) {
 
 }  // namespace
 
+std::string_view small_kubelet_conf() { return kSmallKubeletConf; }
+
+std::string usual_node_sizing() {
+  std::string text = "NODE_SIZING_ENABLED=false\n";
+  for (const SizedResource& resource : kSizedResources) {
+    text += fmt::format("{}={}\n", resource.variable, resource.usual);
+  }
+  return text;
+}
+
 bool is_control_plane_pool(const kube::Object& pool) {
   if (pool.name() == api::kMasterPool || pool.name() == api::kArbiterPool) return true;
   const auto selector = kube::Selector::from_json(api::MachineConfigPoolView(pool.json()).node_selector(),

@@ -32,6 +32,11 @@ struct KubeletInput {
 /// Errors name the field.
 Result<std::vector<GeneratedFile>> generate_kubelet_config(const KubeletInput& input);
 
+/// Our own base file: what any cluster's kubelet can start with.
+std::string_view small_kubelet_conf();
+/// kNodeSizingPath while no KubeletConfig says otherwise.
+std::string usual_node_sizing();
+
 /// A pool of control plane machines, by its name or by the nodes it selects.
 bool is_control_plane_pool(const kube::Object& pool);
 

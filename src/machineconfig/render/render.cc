@@ -8,6 +8,7 @@
 #include "api/machine_config_pool.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
+#include "machineconfig/agent_files.h"
 #include "machineconfig/merge/provenance.h"
 #include "machineconfig/merge/select.h"
 #include "machineconfig/render/render_gates.h"
@@ -23,6 +24,8 @@ GateInput gate_input(const RenderInput& input, const std::vector<kube::ObjectPtr
   gates.controller_config = input.controller_config.get();
   gates.os_image_stream = input.os_image_stream.get();
   for (const kube::ObjectPtr& config : selected) gates.selected.push_back(config.get());
+  gates.configs.reserve(input.configs.size());
+  for (const kube::ObjectPtr& config : input.configs) gates.configs.push_back(config.get());
   for (const kube::ObjectPtr& generator : input.generators) gates.generators.push_back(generator.get());
   gates.generators_processed = input.generators_processed;
   gates.version = input.version;
@@ -117,6 +120,10 @@ Result<RenderPlan> render_selected(const RenderInput& input, const std::vector<k
   }
   STRAKE_TRY(const std::string name, rendered_name(input.pool->name(), spec));
   plan.rendered = rendered_object(input, name, plan.os_image_overridden);
+  // Only a base config can have brought it: read_fragment refuses it in any other.
+  if (const auto mark = agent_unit_mark(*json::find(spec, {"config"}))) {
+    plan.rendered.set_annotation(kAgentUnitAnnotation, *mark);
+  }
   plan.rendered.json().get_object()["spec"] = std::move(spec);
   plan.ignored = ignored_generators(gate_input(input, selected));
   return plan;
@@ -151,9 +158,13 @@ Result<std::vector<Fragment>> read_fragments(const std::vector<kube::ObjectPtr>&
 }
 
 Result<RenderPlan> plan_render(const RenderInput& input) {
-  STRAKE_TRY(const auto selected, select_configs(*input.pool, input.configs));
-  STRAKE_CHECK_OK(check_render_gates(gate_input(input, selected)));
-  return render_selected(input, selected);
+  const auto selected = select_configs(*input.pool, input.configs);
+  const bool none_yet = !selected.ok() && selected.error().code() == Code::kNotFound;
+  if (!selected.ok() && !none_yet) return selected.error();
+  // A pool without configs may be waiting for its base config: then the gate says why there is none.
+  STRAKE_CHECK_OK(check_render_gates(gate_input(input, none_yet ? std::vector<kube::ObjectPtr>{} : *selected)));
+  if (none_yet) return selected.error();
+  return render_selected(input, *selected);
 }
 
 Result<RenderPlan> render_pool(const RenderInput& input) {

@@ -1,11 +1,15 @@
 #include "machineconfig/render/render_gates.h"
 
+#include <algorithm>
+
 #include "api/conditions.h"
 #include "api/config_generator.h"
 #include "api/controller_config.h"
 #include "api/node_annotations.h"
 #include "api/os_image_stream.h"
+#include "base/text.h"
 #include "machineconfig/generate/generate_plan.h"
+#include "machineconfig/template/template_plan.h"
 
 namespace strake::machineconfig {
 
@@ -123,6 +127,11 @@ Status check_selected_configs(const GateInput& input) {
       STRAKE_CHECK_OK(
           check_generated(*config, "MachineConfig", api::config_annotation::kGeneratedByController, *input.version));
     }
+    if (input.version && input.controller_config && is_template_config(*config) &&
+        config->annotation(api::config_annotation::kGeneratedFrom) != generated_from(*input.controller_config)) {
+      return closed_gate("MachineConfig {} is not here yet as ControllerConfig {} asks for it", config->name(),
+                         input.controller_config->name());
+    }
     const std::string own = config->annotation(api::config_annotation::kReleaseImageVersion).value_or(release);
     if (own != release) {
       return closed_gate("MachineConfig {} belongs to release '{}', the cluster is moving to '{}'", config->name(), own,
@@ -132,10 +141,24 @@ Status check_selected_configs(const GateInput& input) {
   return {};
 }
 
+/// The ControllerConfig may be here before the MachineConfigs it speaks of.
+Status check_base_configs_here(const GateInput& input) {
+  const std::string names = input.controller_config->annotation(api::config_annotation::kBaseConfigs).value_or("");
+  for (const std::string_view name : split(names, ',')) {
+    const auto has_name = [&](const kube::Object* config) { return config->name() == name; };
+    if (name.empty() || std::ranges::any_of(input.configs, has_name)) continue;
+    return closed_gate("MachineConfig {} is not here yet", name);
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_render_gates(const GateInput& input) {
-  if (input.controller_config) STRAKE_CHECK_OK(check_controller_config(*input.controller_config, input.version));
+  if (input.controller_config) {
+    STRAKE_CHECK_OK(check_controller_config(*input.controller_config, input.version));
+    if (input.version) STRAKE_CHECK_OK(check_base_configs_here(input));
+  }
   if (input.generators_processed) {
     for (const kube::Object* generator : input.generators) STRAKE_CHECK_OK(check_generator(*generator, input));
   }

@@ -22,6 +22,7 @@ struct GateInput {
   const kube::Object* controller_config = nullptr;  ///< may be absent
   const kube::Object* os_image_stream = nullptr;    ///< may be absent
   std::vector<const kube::Object*> selected{};      ///< the pool's MachineConfigs
+  std::vector<const kube::Object*> configs{};       ///< every MachineConfig
   std::vector<const kube::Object*> generators{};    ///< every KubeletConfig and ContainerRuntimeConfig
   /// Somebody turns these into MachineConfigs, so that it pays to wait for them: another manager, or our own generator
   /// controller. Where nobody does, a gate that waits would stay closed for ever.

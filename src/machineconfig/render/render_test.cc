@@ -65,6 +65,18 @@ TEST(Render, TheRenderedObjectIsOwnedByItsPoolAndSaysWhereItIsFrom) {
   EXPECT_EQ(json::find_string(plan->rendered.json(), {"spec", "baseOSExtensionsContainerImage"}), "ext");
 }
 
+TEST(Render, APoolWithoutConfigsSaysWhatItWaitsFor) {
+  RenderInput input = worker_input({});
+  EXPECT_NE(plan_render(input).error().to_string().find("no MachineConfig matches"), std::string::npos);
+  input.controller_config = shared(kube::Object(api::kControllerConfig, {"", "machine-config-controller"}));
+  EXPECT_NE(plan_render(input).error().to_string().find("is not completed"), std::string::npos);
+  kube::Object broken = *input.pool;
+  json::ensure(broken.json(), {"spec", "machineConfigSelector"}) = json::Object{};
+  input.pool = shared(std::move(broken));
+  EXPECT_NE(plan_render(input).error().to_string().find("an empty selector"), std::string::npos)
+      << "waiting does not repair a selector";
+}
+
 TEST(Render, AnImageAndAStreamExcludeEachOther) {
   RenderInput input = worker_input({machine_config("00", "worker", R"({"osImageURL":"mine"})"),
                                     machine_config("50", "worker", R"({"kernelArguments":["a"]})")});
