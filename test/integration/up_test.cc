@@ -179,6 +179,7 @@ TEST(Up, BadInputIsNamedAndEndsWithOne) {
     std::string message;
   };
   std::ofstream(state / "file") << "not a folder";
+  std::filesystem::create_directories(state / "machine/run/systemd/system");
   const Case cases[] = {
       {{"up", "--nodes", "many"}, "--nodes many"},
       {{"up", "--state", (state / "s").string(), "--listen", "nowhere"}, "--listen: 'nowhere': the port is missing"},
@@ -190,6 +191,8 @@ TEST(Up, BadInputIsNamedAndEndsWithOne) {
        (state / "none").string()},
       {{"plan", "-o", "xml"}, "-o xml"},
       {{"agent", "--node", "n"}, "--root DIR is missing"},
+      {{"agent", "--node", "n", "--root", "/"}, "this version changes sandboxed folders only"},
+      {{"agent", "--node", "n", "--root", (state / "machine").string()}, "this version changes sandboxed folders only"},
   };
   for (const Case& test : cases) {
     const ProcessOutput output = run_strake(test.arguments);

@@ -66,12 +66,24 @@ Result<AgentAccess> agent_access(runtime::Runtime& runtime, const Invocation& in
   return access;
 }
 
+/// The OS below DIR is a record: on a machine that runs it would be said to be updated and would not be.
+Status check_is_sandbox(const std::filesystem::path& root) {
+  std::error_code failure;
+  if (!std::filesystem::equivalent(root, "/", failure) &&
+      !std::filesystem::exists(root / "run/systemd/system", failure))
+    return {};
+  return error(Code::kUnsupported,
+               "--root {} is the root of a machine that runs: this version changes sandboxed folders only",
+               root.string());
+}
+
 Result<int> run_agent(const Invocation& invocation) {
   const std::filesystem::path root = invocation.path("root");
   if (root.empty()) return error(Code::kInvalidArgument, "--root DIR is missing; the agent works on a sandbox folder");
   std::error_code failure;
   if (!std::filesystem::is_directory(root, failure))
     return error(Code::kNotFound, "--root {}: no such folder; create it first", root.string());
+  STRAKE_CHECK_OK(check_is_sandbox(root));
   runtime::ThreadRuntime runtime;
   controlplane::MachineOptions options;
   DirectoryTree tree(root, false);
