@@ -6,6 +6,7 @@
 #include "cmd/version.h"
 #include "controlplane/control_plane.h"
 #include "controlplane/sample_job.h"
+#include "stub/identity/place.h"
 
 namespace strake::cmd {
 
@@ -41,14 +42,13 @@ constexpr OptionSpec kUpOptions[] = {
 
 constexpr std::string_view kNoAuditLog = "none";
 constexpr std::string_view kNoConfigServer = "none";
-constexpr std::uint16_t kConfigServerPort = 22623;
 
 /// Nothing: no config server.
 Result<std::optional<net::Endpoint>> config_listen(const Invocation& invocation, const net::Endpoint& api) {
   const std::string& wish = invocation.value("config-listen");
   if (wish == kNoConfigServer) return std::optional<net::Endpoint>();
   if (wish.empty())
-    return std::optional(net::Endpoint{api.address, api.port == 0 ? std::uint16_t{0} : kConfigServerPort});
+    return std::optional(net::Endpoint{api.address, api.port == 0 ? std::uint16_t{0} : stub::kConfigServerPort});
   STRAKE_TRY_CONTEXT(net::Endpoint endpoint, net::parse_endpoint(wish), "--config-listen");
   return std::optional(std::move(endpoint));
 }
