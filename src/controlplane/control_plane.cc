@@ -190,6 +190,7 @@ Status ControlPlane::Impl::add_machine(std::size_t index) {
   STRAKE_TRY(const std::vector<std::string> opened_up, claim_private_folder(root));
   for (const std::string& words : opened_up) signals.log().warning(words);
   machine_options.report_unchanged = kReportUnchanged;
+  machine_options.boot_time = options.boot_time;
   if (config_endpoint) {
     machine_options.first_config = [this, identity = machine_options.identity](std::stop_token stop) {
       return first_config_of(identity, stop);

@@ -23,8 +23,9 @@ struct ControlPlaneOptions {
   std::vector<std::string> server_names;  ///< further ones, for the server's certificate
   std::filesystem::path kubeconfig_copy;  ///< empty: only STATE/kubeconfig
   std::size_t nodes = 0;
-  std::filesystem::path audit_log;  ///< of the API server; empty: none is kept
-  std::string version;              ///< of this program
+  runtime::Duration boot_time = std::chrono::seconds(2);  ///< of a sandboxed node
+  std::filesystem::path audit_log;                        ///< of the API server; empty: none is kept
+  std::string version;                                    ///< of this program
 };
 
 class ControlPlane {

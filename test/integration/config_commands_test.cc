@@ -424,8 +424,10 @@ TEST_F(ConfigCommandsTest, WhatNodesCannotFollowIsToldBeforeItIsApplied) {
 TEST_F(ConfigCommandsTest, TheSameQuestionsAreAnsweredByACluster) {
   const std::string state = (directory_ / "state").string();
   const std::vector<std::string> up{"up", "--state", state, "--listen", "127.0.0.1:0"};
-  ASSERT_EQ(run_strake({"up", "--state", state, "--listen", "127.0.0.1:0", "--nodes", "3", "--once"}).exit.exit_code,
-            0);
+  ASSERT_EQ(
+      run_strake({"up", "--state", state, "--listen", "127.0.0.1:0", "--nodes", "3", "--once", "--boot-time", "300ms"})
+          .exit.exit_code,
+      0);
   auto server = ChildProcess::start(strake_command(up));
   ASSERT_TRUE(server.ok()) << server.error().to_string();
   const std::string kubeconfig = state + "/kubeconfig";

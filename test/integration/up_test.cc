@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::vector<std::string> once(const TempDir& state) {
-  return {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes", "6", "--once"};
+  return {"up", "--state", (state / "s").string(), "--listen", "127.0.0.1:0", "--nodes",
+          "6",  "--once",  "--boot-time",          "300ms"};
 }
 
 /// What the config server adds for one machine: an address, and the object as one API server has it.
@@ -85,7 +86,7 @@ TEST(Up, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
   for (int kill = 1; kill <= 12; ++kill) {
     auto child = ChildProcess::start(strake_command(once(disturbed)));
     ASSERT_TRUE(child.ok()) << child.error().to_string();
-    (void)child->wait_exit(std::chrono::milliseconds(150 * kill));
+    (void)child->wait_exit(std::chrono::milliseconds(60 * kill));
     child->kill_now();
   }
   const ProcessOutput output = run_strake(once(disturbed));

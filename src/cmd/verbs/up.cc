@@ -30,6 +30,7 @@ constexpr OptionSpec kUpOptions[] = {
      kFileValue},
     {"nodes", "N", "sandboxed nodes to run in this process: one in three a master, the others workers", "0",
      integer_from(0, kMaxNodes)},
+    {"boot-time", "DURATION", "how long a sandboxed node is away when it reboots", "2s", kDurationValue},
     {"once", "", "run the sample job (release A, then B) and exit: 0 only if every node and pool ended as planned"},
     {"sample", "", "run the sample job, then stay up"},
     {"audit-log", "FILE",
@@ -75,6 +76,7 @@ Result<int> run_up(const Invocation& invocation) {
   if (invocation.has("server-names")) options.server_names = invocation.list("server-names");
   options.kubeconfig_copy = invocation.path("write-kubeconfig");
   options.nodes = static_cast<std::size_t>(invocation.integer("nodes"));
+  options.boot_time = invocation.duration("boot-time");
   options.audit_log = invocation.has("audit-log") ? invocation.path("audit-log") : options.state / "audit.log";
   if (options.audit_log == kNoAuditLog) options.audit_log.clear();
   const bool once = invocation.is_set("once");
@@ -94,6 +96,7 @@ Result<int> run_up(const Invocation& invocation) {
     controlplane::SampleJobOptions job;
     job.work_dir = options.state / "samples";
     job.nodes = options.nodes;
+    job.limit_per_node += options.boot_time;
     job.version = kVersion;
     job.print = [&](const std::string& line) { invocation.out().line(line); };
     job.first_fetches = [&] { return control_plane->first_fetches(); };
