@@ -5,11 +5,11 @@
 #include "agent/plan.h"
 #include "api/kinds.h"
 #include "api/node_annotations.h"
-#include "codec/base64.h"
 #include "configserver/assembly.h"
 #include "ignition/config.h"
 #include "net/http_client.h"
 #include "stub/managed_stub.h"
+#include "stub/references.h"
 #include "stub/stub.h"
 
 namespace strake::controlplane {
@@ -101,8 +101,7 @@ Result<std::string> read_managed_stub(kube::KubeApi& api, const std::string& poo
                  pool, name);
   }
   if (!secret.ok()) return Error(secret.error()).context(fmt::format("the stub of pool {}", pool));
-  STRAKE_TRY_CONTEXT(std::string bytes, codec::decode_base64(secret->text({"data", "userData"})), "Secret {}: userData",
-                     name);
+  STRAKE_TRY_CONTEXT(std::string bytes, stub::stub_text(*secret), "Secret {}", name);
   return bytes;
 }
 

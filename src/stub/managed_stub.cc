@@ -6,6 +6,7 @@
 #include "codec/base64.h"
 #include "codec/data_url.h"
 #include "ignition/config.h"
+#include "stub/references.h"
 #include "stub/stub.h"
 
 namespace strake::stub {
@@ -13,7 +14,6 @@ namespace strake::stub {
 namespace {
 
 constexpr std::string_view kManagedSuffix = "-user-data-managed";
-constexpr std::string_view kStubKey = "userData";
 /// Tells machine controllers that the config is no template of theirs. The line feed is the platform's.
 constexpr std::string_view kNotATemplate = "true\n";
 
@@ -72,13 +72,13 @@ Result<kube::Object> managed_stub_secret(const kube::Object& pool, const Managed
     }
     secret.add_owner(owner_of(pool));
   }
-  json::ensure(secret.json(), {"data", kStubKey}) = codec::encode_base64(managed_stub_text(stub));
+  json::ensure(secret.json(), {"data", kUserDataKey}) = codec::encode_base64(managed_stub_text(stub));
   json::ensure(secret.json(), {"data", "disableTemplating"}) = codec::encode_base64(kNotATemplate);
   return secret;
 }
 
 std::optional<json::Value> headers_of(const kube::Object& secret) {
-  const auto bytes = codec::decode_base64(secret.text({"data", kStubKey}));
+  const auto bytes = stub_text(secret);
   if (!bytes.ok()) return std::nullopt;
   const auto text = ignition::decode_config_bytes(*bytes);
   const auto config = text.ok() ? json::parse(*text) : Result<json::Value>(text.error());

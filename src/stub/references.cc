@@ -13,7 +13,6 @@ namespace strake::stub {
 namespace {
 
 constexpr std::string_view kClusterApiGroup = "cluster.x-k8s.io/";
-constexpr std::string_view kUserDataKey = "userData";
 constexpr std::string_view kClusterApiKey = "value";
 
 /// Where the providers of the Machine API name the Secret; bare metal has a name of its own.
@@ -45,16 +44,11 @@ bool has_known_name(std::string_view name) {
 void read_bytes(FoundStub& found, const kube::Object& secret) {
   found.managed = secret.label(api::label::kManagedStub).has_value();
   found.converted_from = secret.annotation(api::stub_annotation::kConvertedFrom).value_or("");
-  const auto value = json::find_string(secret.json(), {"data", found.key});
-  if (!value) {
-    found.problem = fmt::format("the Secret has no key '{}'", found.key);
-    return;
-  }
-  auto bytes = codec::decode_base64(*value);
-  if (bytes.ok()) {
-    found.bytes = *std::move(bytes);
+  auto text = stub_text(secret, found.key);
+  if (text.ok()) {
+    found.bytes = *std::move(text);
   } else {
-    found.problem = fmt::format("data.{} is no base64", found.key);
+    found.problem = text.error().to_string();
   }
 }
 
@@ -65,6 +59,14 @@ std::string escaped_pointer(std::string_view name) {
 }
 
 }  // namespace
+
+Result<std::string> stub_text(const kube::Object& secret, std::string_view key) {
+  const auto value = json::find_string(secret.json(), {"data", key});
+  if (!value) return error(Code::kInvalidArgument, "the Secret has no key '{}'", key);
+  auto text = codec::decode_base64(*value);
+  if (!text.ok()) return error(Code::kInvalidArgument, "data.{} is no base64", key);
+  return text;
+}
 
 std::optional<SecretReference> stub_of(const kube::Object& object) {
   if (is_cluster_api(object)) return cluster_api_reference(object);

@@ -11,6 +11,12 @@
 
 namespace strake::stub {
 
+/// The key of a Secret's data that holds the stub, but for the Cluster API.
+inline constexpr std::string_view kUserDataKey = "userData";
+
+/// The stub that lies in a Secret. The error says what is wrong with it; who asks names the Secret.
+Result<std::string> stub_text(const kube::Object& secret, std::string_view key = kUserDataKey);
+
 /// An object whose machines are born with a stub.
 struct StubUser {
   std::string kind;

@@ -62,6 +62,16 @@ TEST(References, ByEveryWayAMachineNamesItsStub) {
                    }));
 }
 
+TEST(References, WhatIsWrongWithTheTextOfASecretIsSaid) {
+  EXPECT_EQ(*stub_text(*secret("a", "W")), "W");
+  EXPECT_EQ(stub_text(*secret("a", "W"), "value").error().to_string(), "the Secret has no key 'value'");
+  kube::Object broken = *secret("a", "W");
+  json::ensure(broken.json(), {"data", "userData"}) = "?";
+  EXPECT_EQ(stub_text(broken).error().to_string(), "data.userData is no base64");
+  json::ensure(broken.json(), {"data", "userData"}) = 7;
+  EXPECT_FALSE(stub_text(broken).ok());
+}
+
 TEST(References, ASetIsRepointedAndNothingElseOfItTouched) {
   const kube::ObjectPtr set = machine_set(
       "aws", R"("ami":{"id":"ami-1"},"userDataSecret":{"name":"worker-user-data"},"large":9007199254740993)");

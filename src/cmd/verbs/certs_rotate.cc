@@ -6,7 +6,6 @@
 #include "base/time.h"
 #include "cmd/cli/commands.h"
 #include "cmd/input/connection.h"
-#include "codec/base64.h"
 #include "controlplane/cluster_modes.h"
 #include "kube/patch.h"
 #include "stub/identity/identity_controller.h"
@@ -94,8 +93,7 @@ Status export_stubs(const stub::IdentityInput& input, const std::filesystem::pat
   for (const kube::ObjectPtr& secret : input.stub_secrets) {
     const std::string pool = stub::pool_of_managed_stub(secret->name());
     if (pool.empty() || secret->ns() != api::kMachineApiNamespace) continue;
-    STRAKE_TRY_CONTEXT(const std::string text, codec::decode_base64(secret->text({"data", "userData"})), "Secret {}",
-                       secret->name());
+    STRAKE_TRY_CONTEXT(const std::string text, stub::stub_text(*secret), "Secret {}", secret->name());
     const std::filesystem::path file = folder / (pool + ".ign");
     const auto present = read_file(file, kMaxExportBytes);
     if (present.ok() && *present == text) continue;

@@ -83,7 +83,7 @@ Status write_into(kube::KubeApi& api, const NamedStub& named, const std::string&
   const kube::ObjectKey key{named.found.ns, named.found.secret};
   STRAKE_TRY_CONTEXT(const kube::Object secret, api.get(kube::core::kSecret, key, call), "reading Secret {}",
                      named.name);
-  const auto present = codec::decode_base64(secret.text({"data", named.found.key}));
+  const auto present = stub::stub_text(secret, named.found.key);
   if (!present.ok() || *present != named.found.bytes) {
     return error(Code::kConflict, "Secret {} changed meanwhile; repeat", named.name);
   }

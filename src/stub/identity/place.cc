@@ -9,11 +9,11 @@
 #include "api/strake_config.h"
 #include "base/text.h"
 #include "base/visible_text.h"
-#include "codec/base64.h"
 #include "net/endpoint.h"
 #include "net/url.h"
 #include "stub/identity/identity_objects.h"
 #include "stub/managed_stub.h"
+#include "stub/references.h"
 #include "stub/stub.h"
 
 namespace strake::stub {
@@ -143,7 +143,7 @@ std::optional<ConfigServerPlace> place_in_use(std::span<const kube::ObjectPtr> s
   }
   for (const kube::ObjectPtr& secret : stub_secrets) {
     if (pool_of_managed_stub(secret->name()).empty() || !secret->label(api::label::kManagedStub)) continue;
-    const auto text = codec::decode_base64(secret->text({"data", "userData"}));
+    const auto text = stub_text(*secret);
     const auto stub = text.ok() ? read_stub(*text) : Result<Stub>(text.error());
     if (!stub.ok() || stub->pointers.empty()) continue;
     const Pointer& pointer = stub->pointers.front();

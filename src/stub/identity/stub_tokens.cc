@@ -7,17 +7,12 @@
 #include "kube/patch.h"
 #include "stub/access_store.h"
 #include "stub/managed_stub.h"
+#include "stub/references.h"
 #include "stub/stub.h"
 
 namespace strake::stub {
 
 namespace {
-
-constexpr std::string_view kStubKey = "userData";
-
-Result<std::string> stub_text_of(const kube::Object& secret) {
-  return codec::decode_base64(secret.text({"data", kStubKey}));
-}
 
 bool carries_good_token(const Stub& stub, const AccessBook& book, const std::string& pool,
                         std::chrono::sys_seconds now) {
@@ -29,10 +24,10 @@ bool carries_good_token(const Stub& stub, const AccessBook& book, const std::str
 
 Result<kube::Object> write_token(kube::KubeApi& api, const TokenWanted& wanted, const Secret& token,
                                  const kube::Call& call) {
-  STRAKE_TRY(const std::string before, stub_text_of(*wanted.secret));
+  STRAKE_TRY(const std::string before, stub_text(*wanted.secret));
   STRAKE_TRY(const std::string after, with_token(before, wanted.pool, token.reveal()));
   json::Value patch = json::Object{};
-  json::ensure(patch, {"data", kStubKey}) = codec::encode_base64(after);
+  json::ensure(patch, {"data", kUserDataKey}) = codec::encode_base64(after);
   return kube::merge_patch_own_fields(api, kube::core::kSecret, *wanted.secret, patch, kube::IfChanged::kRefuse, {},
                                       call);
 }
@@ -46,7 +41,7 @@ std::vector<TokenWanted> tokens_wanted(const AccessBook& book, std::span<const k
   for (const kube::ObjectPtr& secret : secrets) {
     const std::string pool = pool_of_managed_stub(secret->name());
     if (pool.empty() || secret->deleting() || !secret->label(api::label::kManagedStub)) continue;
-    const auto text = stub_text_of(*secret);
+    const auto text = stub_text(*secret);
     const auto stub = text.ok() ? read_stub(*text) : Result<Stub>(text.error());
     if (stub.ok() && !carries_good_token(*stub, book, pool, now)) wanted.push_back({pool, secret});
   }
