@@ -10,6 +10,7 @@
 #include "net/http_client.h"
 #include "support/servers.h"
 #include "support/strake_command.h"
+#include "support/write_gate.h"
 
 namespace strake::test {
 
@@ -47,6 +48,14 @@ JoiningStage::JoiningStage(kube::KubeApi& admin, std::filesystem::path kubeconfi
     const auto made = admin_.create(kube::core::kNamespace, ns, {}, runtime_.call_within(30s));
     EXPECT_TRUE(made.ok() || made.error().code() == Code::kExists) << made.error().to_string();
   }
+}
+
+kube::ClusterAccess access_in(const std::filesystem::path& kubeconfig) {
+  const auto config = kube::load_kubeconfig(kube::kubeconfig_locations(kubeconfig));
+  EXPECT_TRUE(config.ok());
+  const auto access = kube::resolve_access(*config);
+  EXPECT_TRUE(access.ok());
+  return *access;
 }
 
 void JoiningStage::put(const kube::Resource& resource, const kube::Object& object) {
@@ -328,6 +337,47 @@ std::string stub_secret_of(kube::KubeApi& api, const std::string& set, const kub
   return found.ok() ? found->text({"spec", "template", "spec", "providerSpec", "value", "userDataSecret", "name"}) : "";
 }
 
+/// Killed after each of its writes and run again, it ends as if nobody had killed it.
+void expect_conversion_survives_kills(JoiningStage& stage, const std::filesystem::path& admin) {
+  const std::string ns(api::kMachineApiNamespace);
+  const auto original = [&] {
+    const auto secret = stage.admin().get(kube::core::kSecret, {ns, "worker-user-data"}, stage.call());
+    return secret.ok() ? secret->resource_version() : "";
+  };
+  const auto stubs = [&] {
+    std::vector<std::string> names;
+    const auto secrets = stage.admin().list(kube::core::kSecret, ns, {}, stage.call());
+    for (const kube::Object& secret : secrets.ok() ? secrets->items : std::vector<kube::Object>{}) {
+      if (secret.name().starts_with("worker-user-data")) names.push_back(secret.name());
+    }
+    return names;
+  };
+  ASSERT_TRUE(stage.admin().remove(kube::core::kSecret, {ns, "worker-user-data-spec3"}, {}, stage.call()).ok());
+  const std::string untouched = original();
+  WriteGate gate(access_in(admin));
+  const std::string secrets = "/api/v1/namespaces/" + ns + "/secrets";
+  const std::string sets = "/apis/machine.openshift.io/v1beta1/namespaces/" + ns + "/machinesets/joining-";
+  const auto run_and_kill = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"stub", "convert", "worker-user-data"});
+    return gate.run_and_kill(std::move(more), 1);
+  };
+  int kills = 0;
+  while (kills < 10 && run_and_kill({"--machineset", "all"})) {
+    ++kills;
+    EXPECT_EQ(original(), untouched);
+    EXPECT_EQ(stubs(), (std::vector<std::string>{"worker-user-data", "worker-user-data-spec3"}));
+  }
+  EXPECT_EQ(gate.exit_code(), 0) << gate.said();
+  while (kills < 10 && run_and_kill({"--undo"})) ++kills;
+  EXPECT_EQ(gate.exit_code(), 0) << gate.said();
+  EXPECT_EQ(gate.writes(), (std::vector<std::string>{"POST " + secrets, "PATCH " + sets + "a", "PATCH " + sets + "b",
+                                                     "PATCH " + sets + "a", "PATCH " + sets + "b"}));
+  EXPECT_EQ(original(), untouched);
+  for (const char* set : {"joining-a", "joining-b"}) {
+    EXPECT_EQ(stub_secret_of(stage.admin(), set, stage.call()), "worker-user-data");
+  }
+}
+
 }  // namespace
 
 void expect_old_stub_converted(JoiningStage& stage, const std::filesystem::path& admin) {
@@ -386,6 +436,7 @@ void expect_old_stub_converted(JoiningStage& stage, const std::filesystem::path&
 
   EXPECT_EQ(strake({"stub", "convert", "worker-user-data", "--undo"}).exit.exit_code, 0);
   EXPECT_EQ(read("joining-a"), "worker-user-data");
+  expect_conversion_survives_kills(stage, admin);
 
   // The certificate, from the stubs' side.
   EXPECT_EQ(strake({"certs", "check"}).exit.exit_code, 0) << strake({"certs", "check"}).stdout_bytes;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "integration/signals_stage.h"
+#include "kube/cluster_access.h"
 #include "kube/kube_api.h"
 #include "net/http.h"
 #include "net/testing/test_authority.h"
@@ -54,12 +55,15 @@ class JoiningStage {
   std::unique_ptr<Daemon> daemon_;
 };
 
+/// The user of a kubeconfig.
+kube::ClusterAccess access_in(const std::filesystem::path& kubeconfig);
+
 /// What holds on every API server; each leaves its objects behind.
 void expect_machines_join(JoiningStage& stage);
 void expect_every_byte_valid(JoiningStage& stage);
 void expect_certificates_replaced(JoiningStage& stage);
 void expect_refusals_explained(JoiningStage& stage);
-/// `admin` is an administrator's kubeconfig.
+/// `admin` is an administrator's kubeconfig. No controller may own joining meanwhile.
 void expect_old_stub_converted(JoiningStage& stage, const std::filesystem::path& admin);
 void expect_authority_rotated(JoiningStage& stage, const std::filesystem::path& admin);
 void expect_only_who_may_is_served(JoiningStage& stage, const std::filesystem::path& admin);

@@ -6,6 +6,7 @@
 
 #include "api/kinds.h"
 #include "base/fd.h"
+#include "base/time.h"
 #include "integration/joining_stage.h"
 #include "net/http_client.h"
 #include "net/testing/raw_tls_client.h"
@@ -26,6 +27,35 @@ struct EmbeddedStage : UpStage {
     EXPECT_TRUE(api().create(api::kStrakeConfig, modes, {}, call()).ok());
     joining = std::make_unique<JoiningStage>(api(), kubeconfig_for("mcs", 24h, {"strake:config-servers"}));
   }
+
+  /// As if the controllers of another process led, and did nothing.
+  void stand_controllers_down() {
+    set_joining("observe");
+    const auto holder = [this] {
+      const auto lease = api().get(kube::core::kLease, {"strake-system", "strake-controller"}, call());
+      return lease.ok() ? lease->text({"spec", "holderIdentity"}) : "";
+    };
+    EXPECT_TRUE(comes_true([&] { return holder().empty(); })) << daemon().log();
+    kube::Object lease(kube::core::kLease, {"strake-system", "strake-controller"});
+    json::ensure(lease.json(), {"spec"}) =
+        json::Object{{"holderIdentity", "another"},
+                     {"leaseDurationSeconds", 3600},
+                     {"renewTime", format_rfc3339_micros(std::chrono::system_clock::now())}};
+    joining->put(kube::core::kLease, lease);
+    set_joining("own");
+  }
+  void let_controllers_act() {
+    EXPECT_TRUE(api().remove(kube::core::kLease, {"strake-system", "strake-controller"}, {}, call()).ok());
+  }
+
+ private:
+  void set_joining(std::string_view mode) {
+    kube::Object modes(api::kStrakeConfig, {"", "cluster"});
+    json::ensure(modes.json(), {"spec", "modes", "joining"}) = mode;
+    joining->put(api::kStrakeConfig, modes);
+  }
+
+ public:
   std::unique_ptr<JoiningStage> joining;
 };
 
@@ -41,7 +71,9 @@ TEST(Joining, AStubOfTheFirstYearsIsConverted) {
   expect_old_stub_converted(*shared_stage().joining, shared_stage().kubeconfig());
 }
 TEST(Joining, TheAuthorityIsReplacedWhileMachinesAsk) {
+  shared_stage().stand_controllers_down();
   expect_authority_rotated(*shared_stage().joining, shared_stage().kubeconfig());
+  shared_stage().let_controllers_act();
 }
 TEST(Joining, OnlyWhoMayIsServed) {
   expect_only_who_may_is_served(*shared_stage().joining, shared_stage().kubeconfig());
