@@ -64,6 +64,7 @@ class Registry : public ::testing::TestWithParam<RegistryLogin> {
 
   oci::RegistryOptions settings(bool login) const {
     oci::RegistryOptions options;
+    options.patience.backoff.initial = std::chrono::milliseconds(20);
     if (login) options.credentials.files = {server_->login_folder() / "config.json"};
     options.trust.certificate_authority = server_->ca_file();
     options.proxy = net::ProxySettings{};
