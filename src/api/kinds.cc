@@ -24,6 +24,8 @@ std::span<const kube::Resource> all_kinds() {
                                 kImageDigestMirrorSet,
                                 kImageTagMirrorSet,
                                 kImageContentSourcePolicy,
+                                kClusterImagePolicy,
+                                kImagePolicy,
                                 kImageConfig,
                                 kStrakeConfig};
   return kinds;

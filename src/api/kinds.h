@@ -41,6 +41,9 @@ inline const kube::Resource kImageTagMirrorSet{"config.openshift.io", "v1", "Ima
                                                false};
 inline const kube::Resource kImageContentSourcePolicy{"operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy",
                                                       "imagecontentsourcepolicies", false};
+inline const kube::Resource kClusterImagePolicy{"config.openshift.io", "v1", "ClusterImagePolicy",
+                                                "clusterimagepolicies", false};
+inline const kube::Resource kImagePolicy{"config.openshift.io", "v1", "ImagePolicy", "imagepolicies", true};
 inline const kube::Resource kImageConfig{"config.openshift.io", "v1", "Image", "images", false};
 inline const kube::Resource kStrakeConfig{"strake.dev", "v1alpha1", "StrakeConfig", "strakeconfigs", false};
 

@@ -13,6 +13,7 @@
 #include "api/conditions.h"
 #include "api/config_generator.h"
 #include "api/controller_config.h"
+#include "api/image_policy.h"
 #include "api/kinds.h"
 #include "api/machine_config.h"
 #include "api/machine_config_node.h"
@@ -55,6 +56,7 @@ const NamedTable kTables[] = {
     table(kImageTagMirrorSetFields),
     table(kImageContentSourcePolicyFields),
     table(kImageConfigFields),
+    table(kClusterImagePolicyFields),
 };
 
 json::Value parse(std::string_view text) { return *json::parse(text); }

@@ -1,14 +1,19 @@
-// registries.conf and policy.json that Strake makes of mirror sets and the Image config, as the programs on a node read
-// them: skopeo pulls from a real registry through a mirror, and is refused what is forbidden; our own reader agrees.
+// registries.conf and policy.json that Strake makes of mirror sets, image policies and the Image config, as the
+// programs on a node read them: skopeo pulls from a real registry through a mirror, and is refused what is forbidden;
+// the library of CRI-O and podman finds the signatures policies ask for; our own reader agrees.
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "base/text.h"
+#include "codec/base64.h"
 #include "codec/yaml.h"
 #include "machineconfig/generate/registries.h"
 #include "machineconfig/impact/registries_change.h"
 #include "oci/mirrors.h"
 #include "oci/testing/sample_image.h"
+#include "oci/testing/signer.h"
 #include "support/registry_server.h"
+#include "support/servers.h"
 
 namespace strake::test::generated_registries_test {
 
@@ -61,10 +66,54 @@ class GeneratedRegistries : public testing::Test {
     } else {
       argv.push_back("--insecure-policy");
     }
+    argv.insert(argv.end(), {"--registries.d", places_of_signatures()});
     argv.insert(argv.end(), {"copy", "--quiet", "--src-cert-dir=" + registry_->certificate_folder().string(),
                              "docker://" + image, "dir:" + (dir_ / fmt::format("copy-{}", ++copies_)).string()});
     const auto pulled = registry_->run_client(std::move(argv));
     return pulled.ok() ? "" : pulled.error().to_string();
+  }
+
+  /// "ok" when the runtime's own library lets the image run, else why not.
+  std::string judged(const std::string& image, const std::string& policy = "policy.json") {
+    const auto tools = judge_programs();
+    if (!tools.ok()) return tools.error().to_string();
+    const auto said = registry_->run_client({(*tools / "judge-policy").string(), "--policy", (dir_ / policy).string(),
+                                             "--registries-conf", (dir_ / "registries.conf").string(), "--registries.d",
+                                             places_of_signatures(), image});
+    return said.ok() ? std::string(trimmed(*said)) : said.error().to_string();
+  }
+
+  /// Puts a signature beside the image of a repository, one statement for each name.
+  void sign(const std::string& repository, const oci::testing::Signer& signer, const std::vector<std::string>& names) {
+    const auto digest = codec::Digest::parse(digest_);
+    ASSERT_TRUE(digest.ok());
+    std::vector<oci::testing::SignedStatement> statements;
+    for (const std::string& name : names) {
+      const std::string payload = oci::testing::sigstore_statement(*digest, name);
+      statements.push_back({payload, signer.sign(payload)});
+    }
+    const auto signature = oci::testing::signature_image(statements);
+    auto writer = oci::LayoutWriter::extend(dir_ / "layout");
+    ASSERT_TRUE(writer.ok());
+    for (const std::string& blob : signature.blobs) ASSERT_TRUE(writer->add_blob("a/b", blob).ok());
+    ASSERT_TRUE(writer->add_blob(oci::media_type::kOciManifest, signature.manifest).ok());
+    writer->tag(signature.descriptor, "signature");
+    ASSERT_TRUE(writer->finish().ok());
+    const auto pushed =
+        registry_->run_client({"skopeo", "--insecure-policy", "copy", "--quiet", "--preserve-digests",
+                               "--dest-cert-dir=" + registry_->certificate_folder().string(),
+                               "oci:" + (dir_ / "layout").string() + ":signature",
+                               "docker://" + host() + "/" + repository + ":" + oci::sigstore_tag(*digest)});
+    ASSERT_TRUE(pushed.ok()) << pushed.error().to_string();
+  }
+
+  /// registries.d with the file that was generated, where it was.
+  std::string places_of_signatures() const {
+    const std::filesystem::path folder = dir_ / "registries.d", file = dir_ / "sigstore-registries.yaml";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    if (std::filesystem::exists(file)) std::filesystem::copy(file, folder / file.filename());
+    return folder.string();
   }
 
   RegistryServer* registry_ = nullptr;
@@ -149,6 +198,50 @@ spec: {registrySources: {allowedRegistries: [HOST/copies]}}
 )");
   EXPECT_EQ(pull(host() + "/copies/app:v1", "none.conf", true), "");
   EXPECT_NE(pull(host() + "/bad/app:v1", "none.conf", true).find("rejected by policy"), std::string::npos);
+}
+
+/// The distribution's skopeo reads such a policy and then will not check a signature (sigstore is switched off in it);
+/// the library of CRI-O and podman does.
+TEST_F(GeneratedRegistries, TheSignaturesAPolicyAsksForAreWanted) {
+  const oci::testing::Signer signer, stranger;
+  sign("copies/app", signer, {host() + "/copies/app:v1", "mirrored.invalid/team/app:v1"});
+  const auto policies = [&](const oci::testing::Signer& key) {
+    generate(fmt::format(R"(
+apiVersion: config.openshift.io/v1
+kind: ClusterImagePolicy
+metadata: {{name: ours}}
+spec:
+  scopes: [HOST/copies, HOST/bad, mirrored.invalid/team]
+  policy: {{rootOfTrust: {{policyType: PublicKey, publicKey: {{keyData: {0}}}}}}}
+---
+apiVersion: config.openshift.io/v1
+kind: ImageDigestMirrorSet
+metadata: {{name: m}}
+spec: {{imageDigestMirrors: [{{source: mirrored.invalid/team, mirrors: [HOST/copies]}}]}}
+---
+apiVersion: config.openshift.io/v1
+kind: ImagePolicy
+metadata: {{name: theirs, namespace: shop}}
+spec:
+  scopes: [HOST/only-in-shop]
+  policy: {{rootOfTrust: {{policyType: PublicKey, publicKey: {{keyData: {0}}}}}}}
+)",
+                         codec::encode_base64(key.public_pem())));
+  };
+  policies(signer);
+  EXPECT_EQ(judged(host() + "/copies/app:v1"), "ok");
+  EXPECT_EQ(judged("mirrored.invalid/team/app@" + digest_), "ok") << "the signature lies in the mirror";
+  EXPECT_NE(judged(host() + "/bad/app:v1").find("signature was required, but no signature exists"), std::string::npos);
+  EXPECT_NE(pull(host() + "/bad/app:v1", "none.conf", true).find("no signature exists"), std::string::npos);
+  EXPECT_EQ(judged(host() + "/copies/app:v1", "shop.json"), "ok") << "what the cluster demands holds in a namespace";
+  EXPECT_NE(judged(host() + "/bad/app:v1", "shop.json").find("no signature exists"), std::string::npos);
+  policies(stranger);
+  EXPECT_NE(judged(host() + "/copies/app:v1").find("cryptographic signature verification failed"), std::string::npos)
+      << judged(host() + "/copies/app:v1");
+  policies(signer);
+  std::filesystem::remove(dir_ / "sigstore-registries.yaml");
+  EXPECT_NE(judged(host() + "/copies/app:v1").find("no signature exists"), std::string::npos)
+      << "it was not our file that said where to look";
 }
 
 }  // namespace strake::test::generated_registries_test

@@ -12,6 +12,7 @@
 #          judge-render: merge and rendered name by coreos/ignition and yaml.v2
 #          butane 0.23.0, and judge-butane: the same for many configs a process
 #          crane 0.22.1
+#          judge-policy: what CRI-O and podman say of an image under a policy.json, by containers/image 5.36.2
 #   rust   oxt, the command line of ostree-ext 0.15.3: OS images of containers, written and read as bootc does
 #   clients  programs of others that use an API server: the official Python client 34.1.0 (with the Python of this machine), and
 #          helmstore, Helm 3.19.4's storage of releases
@@ -132,6 +133,9 @@ crane_version=0.22.1
 crane_package=github.com/google/go-containerregistry/cmd/crane
 crane_ldflags="-s -w -X $crane_package/cmd.Version=$crane_version"
 
+# Pure Go, and only what keys need: no GPG, no certificate authority, no transparency log, no Docker daemon.
+policy_tags=containers_image_openpgp,containers_image_fulcio_stub,containers_image_rekor_stub,containers_image_docker_daemon_stub
+
 butane_version=0.23.0
 butane_ldflags="-s -w -X github.com/coreos/butane/internal/version.Raw=$butane_version"
 
@@ -140,7 +144,8 @@ tools_inputs() {
   cat "$here"/tools/render/{go.mod,go.sum,main.go}
   cat "$here"/tools/crane/{go.mod,go.sum,tools.go}
   cat "$here"/tools/butane/{go.mod,go.sum,main.go,tools.go}
-  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags} ${crane_ldflags} ${butane_ldflags}"
+  cat "$here"/tools/policy/{go.mod,go.sum,main.go}
+  echo "go $(go_version) $(uname -sm) ${ignition_ldflags} ${ignition2_ldflags} ${crane_ldflags} ${butane_ldflags} ${policy_tags}"
 }
 
 tools_build() {
@@ -160,6 +165,8 @@ tools_build() {
   cd "$here/tools/crane"
   "$go" build -ldflags "$crane_ldflags" -o "$out/crane" "$crane_package"
   [[ $("$out/crane" version) == "$crane_version" ]] || die "the built crane is not $crane_version"
+  cd "$here/tools/policy"
+  "$go" build -tags "$policy_tags" -ldflags "-s -w" -o "$out/judge-policy" .
   cd "$here/tools/butane"
   "$go" build -ldflags "$butane_ldflags" -o "$out/judge-butane" .
   "$go" build -ldflags "$butane_ldflags" -o "$out/butane" github.com/coreos/butane/internal

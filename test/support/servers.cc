@@ -63,9 +63,9 @@ Result<path> kube_programs() {
 }
 
 Result<path> judge_programs() {
-  return family_programs(
-      "tools", "STRAKE_TEST_SERVERS_TOOLS",
-      {"crane", "ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3", "judge-render"});
+  return family_programs("tools", "STRAKE_TEST_SERVERS_TOOLS",
+                         {"crane", "ignition-validate", "ignition2-validate", "judge-ignition2", "judge-ignition3",
+                          "judge-policy", "judge-render"});
 }
 
 Result<path> client_programs() {

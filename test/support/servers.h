@@ -32,8 +32,8 @@ struct KubeClusterOptions {
 Result<std::filesystem::path> kube_programs();
 
 /// The folder with ignition-validate, judge-ignition3 (spec 3.x), ignition2-validate and judge-ignition2 (spec 2.x and
-/// translations), judge-render (merge and rendered names), butane and judge-butane (Butane configs) and crane, which
-/// judge what we write.
+/// translations), judge-render (merge and rendered names), butane and judge-butane (Butane configs), judge-policy
+/// (image policies) and crane, which judge what we write.
 Result<std::filesystem::path> judge_programs();
 
 /// The folder with oxt, the command line of ostree-ext: it writes and reads OS images as bootc and rpm-ostree do.

@@ -55,6 +55,8 @@ constexpr RoleRule kViewerRules[] = {
     {kRead, kPlatform, "imagedigestmirrorsets"},
     {kRead, kPlatform, "imagetagmirrorsets"},
     {kRead, kPlatform, "images"},
+    {kRead, kPlatform, "clusterimagepolicies"},
+    {kRead, kPlatform, "imagepolicies"},
     {kRead, "strake.dev", "strakeconfigs"},
     {kRead, "", "nodes"},
     {kRead, "", "events"},

@@ -70,7 +70,6 @@ bool is_kind(const kube::Object& object, const kube::Resource& resource) {
 
 /// Of the platform, read by nobody here but to say that the platform makes files or OS images of them.
 const kube::Resource kPlatformSettings[] = {
-    {"config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies", false},
     {"config.openshift.io", "v1", "Node", "nodes", false},
     {"config.openshift.io", "v1", "APIServer", "apiservers", false},
     {"config.openshift.io", "v1", "FeatureGate", "featuregates", false},
@@ -89,7 +88,8 @@ std::string why_passed_over(const kube::Object& object) {
                                          &api::kControllerConfig,     &api::kOsImageStream,
                                          &api::kMachineConfiguration, &api::kImageDigestMirrorSet,
                                          &api::kImageTagMirrorSet,    &api::kImageContentSourcePolicy,
-                                         &api::kImageConfig};
+                                         &api::kImageConfig,          &api::kClusterImagePolicy,
+                                         &api::kImagePolicy};
   for (const kube::Resource& setting : kPlatformSettings) all.push_back(&setting);
   for (const kube::Resource* known : all) {
     // Nodes of the cluster and Nodes of the platform's settings are two things.
@@ -115,11 +115,13 @@ class Collector {
                                          {&api::kImageDigestMirrorSet, &set.mirror_policies},
                                          {&api::kImageTagMirrorSet, &set.mirror_policies},
                                          {&api::kImageContentSourcePolicy, &set.mirror_policies},
+                                         {&api::kClusterImagePolicy, &set.mirror_policies},
+                                         {&api::kImagePolicy, &set.mirror_policies},
                                          {&api::kImageConfig, &set.mirror_policies}}) {
-      if (is_kind(object, *resource)) return keep(std::move(object), origin, *list);
+      if (is_kind(object, *resource)) return keep(std::move(object), *resource, origin, *list);
     }
     for (const kube::Resource& setting : kPlatformSettings) {
-      if (is_kind(object, setting)) return keep(std::move(object), origin, set.mirror_policies);
+      if (is_kind(object, setting)) return keep(std::move(object), setting, origin, set.mirror_policies);
     }
     for (const auto& [resource, single] : {std::pair{&api::kControllerConfig, &set.controller_config},
                                            {&api::kOsImageStream, &set.os_image_stream},
@@ -171,7 +173,13 @@ class Collector {
     return {};
   }
 
-  Status keep(kube::Object object, const SourceLines::Origin& origin, std::vector<kube::ObjectPtr>& list) {
+  Status keep(kube::Object object, const kube::Resource& resource, const SourceLines::Origin& origin,
+              std::vector<kube::ObjectPtr>& list) {
+    // A namespace of what has none is left out by servers too; else one object would be two.
+    if (json::Value* metadata = object.json().get_object().if_contains("metadata");
+        !resource.namespaced && metadata != nullptr && metadata->is_object()) {
+      metadata->get_object().erase("namespace");
+    }
     STRAKE_CHECK_OK(remember(object, origin));
     list.push_back(std::make_shared<const kube::Object>(std::move(object)));
     return {};
@@ -185,9 +193,9 @@ class Collector {
     }
     if (object.name().empty()) return error(Code::kInvalidArgument, "{}: metadata.name: missing", origin.to_string());
     if (files_.sources.add(object, origin)) return {};
-    return error(Code::kInvalidArgument, "{} {} is there twice: {} and {}; remove one of them", object.kind(),
-                 object.name(), files_.sources.find_object(object.kind(), object.name())->to_string(),
-                 origin.to_string());
+    const std::string name = object.key().to_string();
+    return error(Code::kInvalidArgument, "{} {} is there twice: {} and {}; remove one of them", object.kind(), name,
+                 files_.sources.find_object(object.kind(), name)->to_string(), origin.to_string());
   }
 
   ConfigFiles& files_;
@@ -266,6 +274,8 @@ Result<machineconfig::ConfigSet> read_config_cluster(kube::KubeApi& api, const k
   STRAKE_CHECK_OK(append_all(api, api::kImageTagMirrorSet, set.mirror_policies, call));
   STRAKE_CHECK_OK(append_all(api, api::kImageContentSourcePolicy, set.mirror_policies, call));
   STRAKE_CHECK_OK(append_all(api, api::kImageConfig, set.mirror_policies, call));
+  STRAKE_CHECK_OK(append_all(api, api::kClusterImagePolicy, set.mirror_policies, call));
+  STRAKE_CHECK_OK(append_all(api, api::kImagePolicy, set.mirror_policies, call));
   STRAKE_TRY(set.controller_config, get_if_there(api, api::kControllerConfig, api::kControllerConfigName, call));
   STRAKE_TRY(set.os_image_stream, get_if_there(api, api::kOsImageStream, api::kOsImageStreamName, call));
   STRAKE_TRY(set.machine_configuration,

@@ -37,7 +37,7 @@ Result<std::string> SourceLines::text_of(const std::string& path) const {
 }
 
 bool SourceLines::add(const kube::Object& object, Origin origin) {
-  return known_.emplace(std::pair(std::string(object.kind()), std::string(object.name())), std::move(origin)).second;
+  return known_.emplace(std::pair(object.kind(), object.key().to_string()), std::move(origin)).second;
 }
 
 const SourceLines::Origin* SourceLines::find_object(std::string_view kind, std::string_view name) const {

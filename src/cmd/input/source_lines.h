@@ -32,7 +32,7 @@ struct SourcePlace {
   auto operator<=>(const SourcePlace&) const = default;
 };
 
-/// A field of an object, by the object's kind and name.
+/// A field of an object, by the object's kind and name; with its namespace where it has one: "ns/name".
 struct SourceField {
   std::string kind;
   std::string name;

@@ -41,7 +41,7 @@ constexpr std::size_t kMaxShownValue = 120;
 ObjectsByName by_name(const std::vector<kube::ObjectPtr>& objects) {
   ObjectsByName named;
   for (const kube::ObjectPtr& object : objects)
-    named.emplace(fmt::format("{} {}", object->kind(), object->name()), object);
+    named.emplace(fmt::format("{} {}", object->kind(), object->key().to_string()), object);
   return named;
 }
 

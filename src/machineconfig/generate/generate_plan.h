@@ -16,7 +16,7 @@ struct GenerateInput {
   std::vector<kube::ObjectPtr> pools{};
   std::vector<kube::ObjectPtr> configs{};     ///< every MachineConfig
   std::vector<kube::ObjectPtr> generators{};  ///< every KubeletConfig and ContainerRuntimeConfig
-  std::vector<kube::ObjectPtr> policies{};    ///< mirror sets and the Image config
+  std::vector<kube::ObjectPtr> policies{};    ///< mirror sets, image policies and the Image config
   kube::ObjectPtr controller_config{};        ///< names the release image; may be absent
   std::string version{};                      ///< of this program; what is generated carries it
 };

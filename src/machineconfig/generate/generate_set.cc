@@ -27,10 +27,10 @@ const kube::Object* held_config(const ConfigSet& set, const std::string& name) {
   return found == set.configs.end() ? nullptr : found->get();
 }
 
-/// "KubeletConfig small", "the mirror sets and the Image config".
+/// "KubeletConfig small", "the mirror sets, image policies and the Image config".
 std::string origin_of(const kube::Object& config) {
   const std::string from = config.annotation(api::config_annotation::kGeneratedFrom).value_or("");
-  if (from.empty()) return "the mirror sets and the Image config";
+  if (from.empty()) return "the mirror sets, image policies and the Image config";
   const std::size_t slash = from.find('/');
   return fmt::format("{} {}", from.substr(0, slash), from.substr(slash + 1, from.rfind('@') - slash - 1));
 }

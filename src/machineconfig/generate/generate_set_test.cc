@@ -34,8 +34,8 @@ TEST(GeneratedInASet, WhatIsMissingIsNamedAndCanBeAdded) {
       (std::vector<std::string>{
           "99-worker-generated-containerruntime is not in the input: a cluster makes it of ContainerRuntimeConfig "
           "limits, and the rendered name will differ",
-          "99-worker-generated-registries is not in the input: a cluster makes it of the mirror sets and the Image "
-          "config, and the rendered name will differ"}));
+          "99-worker-generated-registries is not in the input: a cluster makes it of the mirror sets, image policies "
+          "and the Image config, and the rendered name will differ"}));
   const auto whole = with_generated(set, "1.0");
   ASSERT_TRUE(whole.ok()) << whole.error().to_string();
   EXPECT_TRUE(generated_notes(*whole, "1.0").empty());

@@ -53,9 +53,11 @@ GeneratorController::GeneratorController(runtime::Runtime& runtime, kube::KubeAp
       tag_mirrors_(frame_.inform(api::kImageTagMirrorSet)),
       source_policies_(frame_.inform(api::kImageContentSourcePolicy)),
       images_(frame_.inform(api::kImageConfig)),
+      cluster_image_policies_(frame_.inform(api::kClusterImagePolicy)),
+      image_policies_(frame_.inform(api::kImagePolicy)),
       writer_(runtime, api, configs_) {
-  for (kube::Informer* informer :
-       {&kubelet_configs_, &runtime_configs_, &digest_mirrors_, &tag_mirrors_, &source_policies_, &images_}) {
+  for (kube::Informer* informer : {&kubelet_configs_, &runtime_configs_, &digest_mirrors_, &tag_mirrors_,
+                                   &source_policies_, &images_, &cluster_image_policies_, &image_policies_}) {
     informer->on_change([this](const kube::ObjectKey&) { frame_.burst().note_change(runtime_.now()); });
   }
   for (kube::Informer& informer : frame_.informers()) {
@@ -76,7 +78,8 @@ GenerateInput GeneratorController::input() const {
   for (const kube::Informer* informer : {&kubelet_configs_, &runtime_configs_}) {
     std::ranges::move(informer->list(), std::back_inserter(input.generators));
   }
-  for (const kube::Informer* informer : {&digest_mirrors_, &tag_mirrors_, &source_policies_, &images_}) {
+  for (const kube::Informer* informer :
+       {&digest_mirrors_, &tag_mirrors_, &source_policies_, &images_, &cluster_image_policies_, &image_policies_}) {
     std::ranges::move(informer->list(), std::back_inserter(input.policies));
   }
   return input;

@@ -1,5 +1,5 @@
-// The generator controller: turns KubeletConfigs, ContainerRuntimeConfigs, mirror sets and the Image config into
-// MachineConfigs, where Strake is the whole stack. Beside another manager it is not run: that one does it.
+// The generator controller: turns KubeletConfigs, ContainerRuntimeConfigs, mirror sets, image policies and the Image
+// config into MachineConfigs, where Strake is the whole stack. Beside another manager it is not run: that one does it.
 //
 // A thin executor around plan_generated, in an order that can be cut off anywhere: a KubeletConfig first gets its
 // number and a finalizer for every MachineConfig it is about to have; then the MachineConfigs are written; what nobody
@@ -64,6 +64,8 @@ class GeneratorController {
   kube::Informer& tag_mirrors_;
   kube::Informer& source_policies_;
   kube::Informer& images_;
+  kube::Informer& cluster_image_policies_;
+  kube::Informer& image_policies_;
   ConfigWriter writer_;
 };
 

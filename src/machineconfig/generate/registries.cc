@@ -6,6 +6,8 @@
 #include "api/kinds.h"
 #include "api/mirror_policy.h"
 #include "codec/toml.h"
+#include "codec/yaml.h"
+#include "machineconfig/generate/image_policy.h"
 #include "machineconfig/generate/mirror_merge.h"
 #include "machineconfig/impact/registries_change.h"
 
@@ -265,39 +267,91 @@ Result<std::string> registries_conf_text(const std::string& base, const Registry
   return toml::emit(file);
 }
 
-/// Rules of policy.json by scope, in the order of their names.
-using PolicyScopes = std::map<std::string, std::string_view>;
-
-json::Object policy_scopes_json(const PolicyScopes& scopes, std::ptrdiff_t most_slashes) {
+json::Object policy_scopes_json(const ScopeRequirements& scopes, std::ptrdiff_t most_slashes) {
   json::Object written;
-  for (const auto& [scope, type] : scopes) {
-    if (std::ranges::count(scope, '/') > most_slashes) continue;
-    written[scope] = json::Array{json::Object{{"type", type}}};
+  for (const auto& [scope, requirements] : scopes) {
+    if (std::ranges::count(scope, '/') <= most_slashes) written[scope] = requirements;
   }
   return written;
 }
 
-Result<std::string> policy_text(const std::string& base, const RegistrySources& sources, const std::string& repository,
-                                bool keep_release_allowed) {
-  constexpr std::string_view kAccept = "insecureAcceptAnything";
-  constexpr std::string_view kReject = "reject";
-  PolicyScopes scopes;
-  for (const std::string& scope : sources.blocked) scopes[scope] = kReject;
-  for (const std::string& scope : sources.allowed) scopes[scope] = kAccept;
+constexpr std::string_view kAccept = "insecureAcceptAnything";
+constexpr std::string_view kReject = "reject";
+
+json::Array only_rule(std::string_view type) { return json::Array{json::Object{{"type", type}}}; }
+
+/// What the Image config says by scope; what an image policy says of the same scope takes its place.
+ScopeRequirements source_requirements(const RegistrySources& sources, const std::string& release_kept_open) {
+  ScopeRequirements scopes;
+  for (const std::string& scope : sources.blocked) scopes[scope] = only_rule(kReject);
+  for (const std::string& scope : sources.allowed) scopes[scope] = only_rule(kAccept);
   // Its registry is closed by registries.conf; its name stays good for the mirrors.
-  if (keep_release_allowed) scopes[repository] = kAccept;
+  if (!release_kept_open.empty()) scopes[release_kept_open] = only_rule(kAccept);
+  return scopes;
+}
+
+/// `otherwise`: what holds for all else; "" leaves it to the base, and its scopes too.
+Result<std::string> policy_text(const std::string& base, std::string_view otherwise, const ScopeRequirements& scopes) {
   STRAKE_TRY_CONTEXT(json::Value policy, json::parse(base.empty() ? kSmallPolicy : base), "{} of the base configs",
                      kPolicyJsonPath);
   if (!policy.is_object()) {
     return error(Code::kInvalidArgument, "{} of the base configs is not an object", kPolicyJsonPath);
   }
-  const std::string_view otherwise = sources.blocked.empty() ? kReject : kAccept;
-  json::ensure(policy, {"default"}) = json::Array{json::Object{{"type", otherwise}}};
+  if (!otherwise.empty()) json::ensure(policy, {"default"}) = only_rule(otherwise);
   constexpr std::ptrdiff_t kAnyDepth = 1'000;
   constexpr std::ptrdiff_t kMostSlashesOfAtomic = 2;  // the transport knows no deeper names
-  json::ensure(policy, {"transports", "docker"}) = policy_scopes_json(scopes, kAnyDepth);
-  json::ensure(policy, {"transports", "atomic"}) = policy_scopes_json(scopes, kMostSlashesOfAtomic);
+  for (const auto& [transport, most_slashes] : {std::pair{"docker", kAnyDepth}, {"atomic", kMostSlashesOfAtomic}}) {
+    json::Value& present = json::ensure(policy, {"transports", transport});
+    if (!otherwise.empty() || !present.is_object()) present = json::Object();
+    for (auto& member : policy_scopes_json(scopes, most_slashes)) {
+      present.get_object()[member.key()] = std::move(member.value());
+    }
+  }
   return json::write_pretty(policy);
+}
+
+/// The scopes of policies, and where the mirrors of what lies in them are: a signature is looked for beside the image
+/// that is pulled.
+Result<std::string> sigstore_text(const ImagePolicies& policies, const RegistryList& registries) {
+  std::map<std::string, bool> places;
+  for (const std::string& scope : policies.scopes()) {
+    places[scope] = true;
+    for (const RegistryEntry& entry : registries.entries()) {
+      const bool inside = is_within_scope(scope, entry.scope) && !entry.scope.starts_with("*.");
+      if (!inside && !is_within_scope(entry.scope, scope)) continue;
+      for (const RegistryEntry::MirrorPlace& mirror : entry.mirrors) {
+        places[inside ? mirror.location + scope.substr(entry.scope.size()) : mirror.location] = true;
+      }
+    }
+  }
+  json::Object docker;
+  for (const auto& [place, attached] : places) docker[place] = json::Object{{"use-sigstore-attachments", attached}};
+  return yaml::emit(json::Object{{"docker", std::move(docker)}});
+}
+
+/// policy.json for the cluster, one for each namespace with policies of its own, and where signatures are.
+Status add_policy_files(const RegistriesInput& input, const RegistrySources& sources, const ImagePolicies& policies,
+                        const RegistryList& registries, bool keep_release_allowed, std::vector<GeneratedFile>& files) {
+  const bool has_sources = !sources.allowed.empty() || !sources.blocked.empty();
+  if (!has_sources && policies.empty()) return {};
+  const std::string_view otherwise = !has_sources ? "" : (sources.blocked.empty() ? kReject : kAccept);
+  ScopeRequirements scopes =
+      source_requirements(sources, keep_release_allowed ? repository_of(input.release_image) : "");
+  for (const auto& [scope, requirements] : policies.cluster) scopes[scope] = requirements;
+  if (!scopes.empty()) {
+    STRAKE_TRY(std::string text, policy_text(input.base_policy, otherwise, scopes));
+    files.push_back({std::string(kPolicyJsonPath), std::move(text)});
+  }
+  for (const auto& [ns, of_namespace] : policies.namespaces) {
+    ScopeRequirements inherited = scopes;
+    for (const auto& [scope, requirements] : of_namespace) inherited[scope] = requirements;
+    STRAKE_TRY(std::string text, policy_text(input.base_policy, otherwise, inherited));
+    files.push_back({fmt::format("{}{}.json", kNamespacePoliciesPath, ns), std::move(text)});
+  }
+  if (policies.empty()) return {};
+  STRAKE_TRY(std::string text, sigstore_text(policies, registries));
+  files.push_back({std::string(kSigstoreRegistriesPath), std::move(text)});
+  return {};
 }
 
 }  // namespace
@@ -311,6 +365,7 @@ bool is_within_scope(std::string_view scope, std::string_view outer) {
 Result<std::vector<GeneratedFile>> generate_registries(const RegistriesInput& input) {
   STRAKE_TRY(const MirroredSources mirrored, mirrored_sources(input.policies));
   STRAKE_TRY(const RegistrySources sources, registry_sources(input.policies));
+  STRAKE_TRY(const ImagePolicies policies, read_image_policies(input.policies, sources.allowed, sources.blocked));
   if (mirrored.size() > kMaxGeneratedRegistries) {
     return error(Code::kExhausted, "the mirror sets name {} sources, the limit is {}", mirrored.size(),
                  kMaxGeneratedRegistries);
@@ -330,11 +385,7 @@ Result<std::vector<GeneratedFile>> generate_registries(const RegistriesInput& in
     STRAKE_TRY(std::string conf, registries_conf_text(input.base_conf, registries));
     files.push_back({std::string(kRegistriesConfPath), std::move(conf)});
   }
-  if (!sources.allowed.empty() || !sources.blocked.empty()) {
-    STRAKE_TRY(std::string policy,
-               policy_text(input.base_policy, sources, repository_of(input.release_image), keep_release_allowed));
-    files.push_back({std::string(kPolicyJsonPath), std::move(policy)});
-  }
+  STRAKE_CHECK_OK(add_policy_files(input, sources, policies, registries, keep_release_allowed, files));
   if (!sources.search.empty()) {
     json::Array names;
     for (const std::string& name : sources.search) names.emplace_back(name);

@@ -1,4 +1,5 @@
-// registries.conf, policy.json and the search list from mirror sets and the Image config, as the platform makes them.
+// registries.conf, policy.json and the search list from mirror sets, image policies and the Image config, as the
+// platform makes them.
 //
 // Mirrors of one source are merged over all sets: no order that a set gives is turned round, and where the sets leave
 // it open, what is named first comes first. Digest mirrors come before tag mirrors. A flag of a registry holds for
@@ -15,6 +16,10 @@
 namespace strake::machineconfig {
 
 inline constexpr std::string_view kPolicyJsonPath = "/etc/containers/policy.json";
+/// policy.json for the pods of one namespace: <namespace>.json.
+inline constexpr std::string_view kNamespacePoliciesPath = "/etc/crio/policies/";
+/// Where signatures are looked for.
+inline constexpr std::string_view kSigstoreRegistriesPath = "/etc/containers/registries.d/sigstore-registries.yaml";
 inline constexpr std::string_view kSearchRegistriesPath =
     "/etc/containers/registries.conf.d/01-image-searchRegistries.conf";
 
@@ -26,7 +31,7 @@ inline constexpr std::size_t kMaxRegistryNames = 1'000;
 bool is_within_scope(std::string_view scope, std::string_view outer);
 
 struct RegistriesInput {
-  /// Mirror sets and Image configs, in the order that counts: by name.
+  /// Mirror sets, image policies and Image configs, in the order that counts: by name.
   std::vector<kube::ObjectPtr> policies{};
   std::string release_image{};  ///< what nodes must go on pulling; "" when nobody knows
   std::string base_conf{};      ///< registries.conf of the base configs; "" for a small one

@@ -17,7 +17,7 @@ namespace {
 void lay_over_list(std::vector<kube::ObjectPtr>& under, const std::vector<kube::ObjectPtr>& over) {
   for (const kube::ObjectPtr& object : over) {
     const auto same_name = std::ranges::find_if(under, [&](const kube::ObjectPtr& known) {
-      return known->name() == object->name() && known->kind() == object->kind();
+      return known->key() == object->key() && known->kind() == object->kind();
     });
     if (same_name == under.end()) {
       under.push_back(object);
@@ -35,7 +35,7 @@ bool is_built_in(std::string_view pool) {
 
 bool ConfigSet::remove(std::string_view kind, std::string_view name) {
   const auto is_meant = [&](const kube::ObjectPtr& object) {
-    return object && object->name() == name && equal_ignoring_case(object->kind(), kind);
+    return object && object->key().to_string() == name && equal_ignoring_case(object->kind(), kind);
   };
   for (std::vector<kube::ObjectPtr>* list : {&configs, &pools, &generators, &mirror_policies}) {
     if (std::erase_if(*list, is_meant) > 0) return true;

@@ -20,7 +20,8 @@ struct ConfigSet {
   std::vector<kube::ObjectPtr> generators{};
   std::vector<kube::ObjectPtr> mirror_policies{};  ///< mirror sets and the like, of which the platform makes files
 
-  /// Takes an object out; the case of the kind does not matter. False when there is none.
+  /// Takes an object out, one in a namespace by "ns/name"; the case of the kind does not matter. False when there is
+  /// none.
   bool remove(std::string_view kind, std::string_view name);
   /// Objects of `over` take the place of those with the same name; others are added.
   void lay_over(const ConfigSet& over);
