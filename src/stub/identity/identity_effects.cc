@@ -143,6 +143,23 @@ std::vector<std::string> namespaces_of(const std::vector<kube::ObjectPtr>& clust
   return namespaces;
 }
 
+/// Somebody else may be at work between two reads. So what is written is read before what decides about it: stubs, then
+/// the bundle, then the certificate, then the authorities; a stale one then cannot be written. And the next authority
+/// is read before the present one, because it becomes that one before it goes: never a look at which the old authority
+/// seems to be all there is.
+Status read_authorities(kube::KubeApi& api, IdentityInput& input, const kube::Call& call) {
+  const std::string ns(api::kMachineConfigNamespace);
+  const auto secret = [&](std::string_view name) {
+    return get_if_there(api, kube::core::kSecret, {ns, std::string(name)}, call);
+  };
+  STRAKE_TRY(input.bundle,
+             get_if_there(api, kube::core::kConfigMap, {ns, std::string(identity_object::kBundle)}, call));
+  STRAKE_TRY(input.serving, secret(api::serving_object::kIdentity));
+  STRAKE_TRY(input.next_signer, secret(identity_object::kNextSigner));
+  STRAKE_TRY(input.signer, secret(identity_object::kSigner));
+  return {};
+}
+
 }  // namespace
 
 Result<StubObjects> read_stub_objects(kube::KubeApi& api, const kube::Call& call) {
@@ -169,7 +186,7 @@ Status read_rotation(kube::KubeApi& api, IdentityInput& input, const kube::Call&
     if (object->kind() == "Machine") input.machines.push_back(object);
   }
   input.stub_secrets = std::move(objects.secrets);
-  return {};
+  return read_authorities(api, input, call);
 }
 
 Status shake_hands(const Handshake& handshake, const std::string& connect, const kube::Call& call) {
@@ -211,7 +228,6 @@ Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const 
 
 Result<IdentityInput> read_identity(kube::KubeApi& api, const std::optional<ConfigServerPlace>& fallback,
                                     std::chrono::sys_seconds now, const kube::Call& call) {
-  const std::string ns(api::kMachineConfigNamespace);
   IdentityInput input;
   input.now = now;
   STRAKE_TRY(input.strake_config,
@@ -224,19 +240,13 @@ Result<IdentityInput> read_identity(kube::KubeApi& api, const std::optional<Conf
   } else {
     input.place = *place ? *std::move(place) : fallback;
   }
-  STRAKE_TRY(input.signer, get_if_there(api, kube::core::kSecret, {ns, std::string(identity_object::kSigner)}, call));
-  STRAKE_TRY(input.next_signer,
-             get_if_there(api, kube::core::kSecret, {ns, std::string(identity_object::kNextSigner)}, call));
-  STRAKE_TRY(input.bundle,
-             get_if_there(api, kube::core::kConfigMap, {ns, std::string(identity_object::kBundle)}, call));
-  STRAKE_TRY(input.serving,
-             get_if_there(api, kube::core::kSecret, {ns, std::string(api::serving_object::kIdentity)}, call));
   STRAKE_TRY(input.pools, list_where_there(api, api::kMachineConfigPool, "", call));
   STRAKE_TRY(input.stub_secrets,
              list_where_there(api, kube::core::kSecret, std::string(api::kMachineApiNamespace), call));
   StubObjects by_name;
   by_name.secrets = input.stub_secrets;
   input.stubs = find_stubs(by_name);
+  STRAKE_CHECK_OK(read_authorities(api, input, call));
   return input;
 }
 

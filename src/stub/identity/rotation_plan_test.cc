@@ -192,6 +192,101 @@ TEST(Rotation, AProcessThatDiesAfterEachWriteIsFollowedByOneThatGoesOn) {
   EXPECT_TRUE(bench.accepts({bench.authority()}));
 }
 
+/// Reads only; before the n-th read somebody else is at work.
+class InterruptedReads final : public kube::KubeApi {
+ public:
+  InterruptedReads(kube::KubeApi& inner, int n, std::function<void()> other) : inner_(inner), n_(n), other_(other) {}
+  int reads() const { return reads_; }
+
+  Result<kube::Object> get(const kube::Resource& resource, const kube::ObjectKey& key,
+                           const kube::Call& call) override {
+    count();
+    return inner_.get(resource, key, call);
+  }
+  Result<kube::ListPage> list(const kube::Resource& resource, const std::string& ns, const kube::ListOptions& options,
+                              const kube::Call& call) override {
+    count();
+    return inner_.list(resource, ns, options, call);
+  }
+  Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Resource&, const std::string&, const kube::WatchOptions&,
+                                                   const kube::Call&) override {
+    return kNoWrites;
+  }
+  Result<kube::Object> create(const kube::Resource&, const kube::Object&, const kube::WriteOptions&,
+                              const kube::Call&) override {
+    return kNoWrites;
+  }
+  Result<kube::Object> update(const kube::Resource&, const kube::Object&, const kube::WriteOptions&,
+                              const kube::Call&) override {
+    return kNoWrites;
+  }
+  Result<kube::Object> patch(const kube::Resource&, const kube::ObjectKey&, kube::PatchType, const json::Value&,
+                             const kube::WriteOptions&, const kube::Call&) override {
+    return kNoWrites;
+  }
+  Result<kube::Object> remove(const kube::Resource&, const kube::ObjectKey&, const kube::DeleteOptions&,
+                              const kube::Call&) override {
+    return kNoWrites;
+  }
+  Status remove_collection(const kube::Resource&, const std::string&, const kube::ListOptions&,
+                           const kube::DeleteOptions&, const kube::Call&) override {
+    return kNoWrites;
+  }
+  Status evict(const kube::ObjectKey&, const kube::DeleteOptions&, const kube::Call&) override { return kNoWrites; }
+
+ private:
+  static inline const Error kNoWrites{Code::kUnsupported, "reads only"};
+  void count() {
+    if (reads_++ == n_) other_();
+  }
+  kube::KubeApi& inner_;
+  int n_;
+  std::function<void()> other_;
+  int reads_ = 0;
+};
+
+/// A verb beside a controller: whatever the other one does between two reads, nothing is written that undoes it.
+TEST(Rotation, WhoReadsWhileAnotherFinishesUndoesNothing) {
+  const auto read = [](RotationBench& bench, kube::KubeApi& reads) {
+    auto input = read_identity(reads, bench.place, bench.now, bench.call());
+    EXPECT_TRUE(input.ok() && read_rotation(reads, *input, bench.call()).ok());
+    input->policy = {.keys = net::KeyKind::kEcP256, .retire_after = 24h};
+    return *std::move(input);
+  };
+  // The last five: stubs, bundle, certificate, both authorities.
+  for (int i = 0; i < 10; ++i) {
+    const bool at_the_start = i % 2 == 0;
+    RotationBench bench;
+    bench.begin();
+    const net::Certificate old_authority = bench.authority();
+    const auto begin_one = [&] {
+      bench.rotate = RotateWhen::kNow;
+      bench.settle();
+      bench.rotate = RotateWhen::kNever;
+    };
+    if (!at_the_start) begin_one();
+    InterruptedReads all(bench.api, -1, [] {});
+    read(bench, all);
+    InterruptedReads reads(bench.api, all.reads() - 1 - i / 2, [&] {
+      if (at_the_start) return begin_one();
+      bench.now += 25h;
+      EXPECT_TRUE(bench.settle()->settled());
+    });
+    for (const IdentityAction& action : plan_identity(read(bench, reads)).actions) {
+      (void)carry_out(bench.api, action, bench.random, bench.call());
+    }
+    const std::string when = fmt::format("{} reads before the last", i / 2);
+    for (const char* stub : {"worker-user-data", "worker-user-data-managed"}) {
+      EXPECT_EQ(bench.trusted_by(stub).size(), at_the_start ? 2U : 1U) << stub << ", " << when;
+      EXPECT_TRUE(bench.accepts(bench.trusted_by(stub))) << stub << ", " << when;
+    }
+    const auto bundle =
+        read_bundle(*bench.api.get(kube::core::kConfigMap, {kMcoNs, "machine-config-server-ca"}, bench.call()));
+    ASSERT_TRUE(bundle.ok());
+    EXPECT_EQ(contains(*bundle, old_authority), at_the_start) << when;
+  }
+}
+
 TEST(Rotation, MachinesUnderWayAreWaitedForButNotForEver) {
   RotationBench bench;
   bench.begin();
