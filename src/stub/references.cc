@@ -108,14 +108,14 @@ std::vector<FoundStub> find_stubs(const StubObjects& objects) {
       entry(secret->ns(), secret->name(), std::string(kUserDataKey));
     }
   }
+  std::map<kube::ObjectKey, kube::ObjectPtr> secrets;
+  for (const kube::ObjectPtr& secret : objects.secrets) secrets.emplace(secret->key(), secret);
   for (auto& [key, stub] : found) {
-    const auto secret = std::ranges::find_if(objects.secrets, [&](const kube::ObjectPtr& candidate) {
-      return candidate->ns() == stub.ns && candidate->name() == stub.secret;
-    });
-    if (secret == objects.secrets.end()) {
+    const auto secret = secrets.find({stub.ns, stub.secret});
+    if (secret == secrets.end()) {
       stub.problem = "the Secret is not there";
     } else {
-      read_bytes(stub, **secret);
+      read_bytes(stub, *secret->second);
     }
     std::ranges::sort(stub.users);
   }

@@ -162,8 +162,8 @@ void plan_foreign_stubs(const RotationView& view, IdentityPlan& plan) {
     const bool concerned = stub.stub->points_to_config_server() && trusts_replaced(view, trusted);
     const bool has_next = contains(trusted, view.next);
     if (!concerned || (has_next && !view.retiring())) continue;
-    auto action = trust_action(
-        view.input, stub, view.retiring() ? TrustChange{{view.next}, view.replaced} : TrustChange{{view.next}, {}});
+    auto action =
+        trust_action(stub, view.retiring() ? TrustChange{{view.next}, view.replaced} : TrustChange{{view.next}, {}});
     if (action.ok()) {
       plan.actions.push_back(*std::move(action));
     } else {

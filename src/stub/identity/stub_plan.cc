@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "api/kinds.h"
 #include "api/node_annotations.h"
@@ -76,21 +77,25 @@ void plan_managed_stubs(const IdentityInput& input, const std::vector<net::Certi
 std::vector<UnderstoodStub> understand_stubs(const IdentityInput& input) {
   std::vector<UnderstoodStub> stubs;
   stubs.reserve(input.stubs.size());
+  std::map<kube::ObjectKey, kube::ObjectPtr> secrets;
+  for (const kube::ObjectPtr& secret : input.stub_secrets) secrets.emplace(secret->key(), secret);
   for (const FoundStub& found : input.stubs) {
-    const kube::ObjectPtr secret = stub_secret(input, {found.ns, found.secret});
-    if (!secret || is_managed_stub(*secret)) continue;  // one that is named and not there holds no authority
-    stubs.push_back({&found, found.problem.empty() ? read_stub(found.bytes)
-                                                   : Result<Stub>(Error(Code::kInvalidArgument, found.problem))});
+    const auto secret = secrets.find({found.ns, found.secret});
+    // One that is named and not there holds no authority.
+    if (secret == secrets.end() || is_managed_stub(*secret->second)) continue;
+    stubs.push_back(
+        {&found, secret->second,
+         found.problem.empty() ? read_stub(found.bytes) : Result<Stub>(Error(Code::kInvalidArgument, found.problem))});
   }
   return stubs;
 }
 
-Result<IdentityAction> trust_action(const IdentityInput& input, const UnderstoodStub& stub, const TrustChange& change) {
+Result<IdentityAction> trust_action(const UnderstoodStub& stub, const TrustChange& change) {
   STRAKE_TRY(const std::string text, with_trust(stub.found->bytes, change));
   IdentityAction action;
   action.step = IdentityStep::kWriteTrust;
   action.what = fmt::format("write whom the stub {} trusts", stub.name());
-  action.present = stub_secret(input, {stub.found->ns, stub.found->secret});
+  action.present = stub.secret;
   action.name = stub.found->secret;
   action.wanted = *action.present;
   json::ensure(action.wanted->json(), {"data", stub.found->key}) = codec::encode_base64(text);
@@ -108,7 +113,7 @@ void plan_untrusting_stubs(const IdentityInput& input, const UnderstoodIdentity&
       continue;
     }
     // One that cannot be changed with certainty is left to `strake certs check`, which names it.
-    auto action = trust_action(input, stub, {{understood.signer->certificate()}, {}});
+    auto action = trust_action(stub, {{understood.signer->certificate()}, {}});
     if (action.ok()) plan.actions.push_back(*std::move(action));
   }
 }

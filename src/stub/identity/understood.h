@@ -25,6 +25,7 @@ struct UnderstoodIdentity {
 /// A stub that was read, or why it was not.
 struct UnderstoodStub {
   const FoundStub* found = nullptr;
+  kube::ObjectPtr secret;
   Result<Stub> stub;
 
   std::string name() const { return fmt::format("{}/{}", found->ns, found->secret); }
@@ -40,7 +41,7 @@ std::string why_reissue(const IdentityInput& input, const CertifiedKey& signer, 
 /// The stubs Strake writes itself.
 void plan_managed_stubs(const IdentityInput& input, const std::vector<net::Certificate>& trusted, IdentityPlan& plan);
 /// A stub that is somebody's, with another list of authorities; the error says why it cannot have one.
-Result<IdentityAction> trust_action(const IdentityInput& input, const UnderstoodStub& stub, const TrustChange& change);
+Result<IdentityAction> trust_action(const UnderstoodStub& stub, const TrustChange& change);
 /// Stubs that point here and do not trust the server get its authority.
 void plan_untrusting_stubs(const IdentityInput& input, const UnderstoodIdentity& understood, IdentityPlan& plan);
 /// Those that are not Strake's own.
