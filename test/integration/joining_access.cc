@@ -1,6 +1,8 @@
 // Who may ask: tokens made, carried by stubs, used by the real Ignition, revoked, counted and told.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "api/kinds.h"
 #include "base/fd.h"
 #include "codec/base64.h"
@@ -29,9 +31,12 @@ std::string stub_in_cluster(JoiningStage& stage) {
   return secret.ok() ? codec::decode_base64(secret->text({"data", "userData"})).value_or("") : "";
 }
 
-int status_with(JoiningStage& stage, const std::string& token, const net::testing::TestAuthority& authority) {
+int status_with(JoiningStage& stage, const std::string& token, const net::testing::TestAuthority& authority,
+                const net::testing::TestIdentity& identity = {}) {
   net::ClientOptions options;
   options.ca_pem = authority.pem();
+  options.client_certificate_pem = identity.certificate_pem;
+  options.client_key_pem = identity.key_pem;
   options.proxy = net::ProxySettings{};
   const auto client = net::HttpClient::create(options);
   net::Request request{"GET", stage.url() + "/config/joiner", {}, {}};
@@ -40,6 +45,30 @@ int status_with(JoiningStage& stage, const std::string& token, const net::testin
   EXPECT_TRUE(response.ok()) << response.error().to_string();
   EXPECT_TRUE(!response.ok() || response->status == 200 || response->body.empty());
   return response.ok() ? response->status : 0;
+}
+
+/// While tokens are required. `token` is a good one.
+void expect_client_certificates_count(JoiningStage& stage,
+                                      const std::function<ProcessOutput(std::vector<std::string>)>& strake,
+                                      const net::testing::TestAuthority& server, const std::string& token) {
+  const TempDir folder;
+  net::testing::TestAuthority clients("machines"), strangers("strangers");
+  EXPECT_TRUE(write_file_atomic(folder / "clients.pem", clients.pem(), 0600).ok());
+  const auto machine = clients.client("machine-1", {"somebody", "strake:pool:joiner"});
+  EXPECT_EQ(status_with(stage, "", server, machine), 401) << "its authority does not count yet";
+  const ProcessOutput set =
+      strake({"config-server", "auth", "set", "require", "--client-ca", (folder / "clients.pem").string(), "--yes"});
+  EXPECT_EQ(set.exit.exit_code, 0) << set.stderr_bytes;
+  EXPECT_TRUE(comes_true([&] { return status_with(stage, "", server, machine) == 200; })) << stage.daemon().log();
+  const auto elsewhere = clients.client("machine-2", {"strake:pool:infra"});
+  EXPECT_EQ(status_with(stage, "", server, elsewhere), 403);
+  EXPECT_EQ(status_with(stage, "", server, clients.client("machine-3", {"joiner"})), 403) << "no pool at all";
+  EXPECT_EQ(status_with(stage, "", server, strangers.client("machine-1", {"strake:pool:joiner"})), 401);
+  EXPECT_EQ(status_with(stage, token, server, elsewhere), 200) << "a good token beside it";
+  EXPECT_EQ(status_with(stage, "nonsense", server, machine), 200) << "a good certificate beside a wrong token";
+  EXPECT_EQ(status_with(stage, "", server), 401);
+  EXPECT_EQ(strake({"config-server", "auth", "set", "require", "--no-client-ca", "--yes"}).exit.exit_code, 0);
+  EXPECT_TRUE(comes_true([&] { return status_with(stage, "", server, machine) == 401; })) << stage.daemon().log();
 }
 
 }  // namespace
@@ -94,6 +123,7 @@ void expect_only_who_may_is_served(JoiningStage& stage, const std::filesystem::p
   EXPECT_EQ(status_with(stage, "nonsense", authority), 401);
   EXPECT_EQ(status_with(stage, other, authority), 403);
   EXPECT_EQ(status_with(stage, once, authority), 200);
+  expect_client_certificates_count(stage, strake, authority, once);
 
   // The real Ignition shows what its stub carries.
   const auto fetched = stage.fetch_with(stub_in_cluster(stage));

@@ -117,6 +117,14 @@ class RotationScene {
     }
   }
 
+  void end() {
+    EXPECT_EQ(stage_.daemon().stop(), 0);
+    const json::Value unset = json::Object{{"spec", json::Object{{"configServer", nullptr}}}};
+    EXPECT_TRUE(stage_.admin()
+                    .patch(api::kStrakeConfig, {"", "cluster"}, kube::PatchType::kMerge, unset, {}, stage_.call())
+                    .ok());
+  }
+
  private:
   std::vector<kube::ObjectKey> leftovers() {
     std::vector<kube::ObjectKey> keys;
@@ -136,6 +144,41 @@ class RotationScene {
   WriteGate gate_;
   TempDir folder_;
 };
+
+ProcessOutput rotate_with(const std::filesystem::path& admin, std::vector<std::string> more,
+                          std::vector<std::string> through = {}) {
+  std::vector<std::string> arguments{"certs", "rotate", "--kubeconfig", admin.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Command command = strake_command(std::move(arguments));
+  command.argv.insert(command.argv.begin(), through.begin(), through.end());
+  auto output = run(command);
+  EXPECT_TRUE(output.ok()) << output.error().to_string();
+  return output.ok() ? *std::move(output) : ProcessOutput{};
+}
+
+/// Where the platform rotates itself nothing is done, and who looks learns why.
+void expect_left_to_the_operator(JoiningStage& stage, RotationScene& scene, const std::filesystem::path& admin) {
+  const json::Value by_itself = json::Object{{"spec", json::Object{{"modes", json::Object{{"joining", nullptr}}}}}};
+  EXPECT_TRUE(stage.admin()
+                  .patch(api::kStrakeConfig, {"", "cluster"}, kube::PatchType::kMerge, by_itself, {}, stage.call())
+                  .ok());
+  kube::Object lease(kube::core::kLease, {kIdentityNamespace, "machine-config-controller"});
+  json::ensure(lease.json(), {"spec", "holderIdentity"}) = "machine-config-controller-0";
+  kube::Object its_operator(api::kClusterOperator, {"", "machine-config"});
+  json::ensure(its_operator.json(), {"spec"}) = json::Object{};
+  const std::pair<const kube::Resource&, kube::Object> signs[] = {{api::kClusterOperator, its_operator},
+                                                                  {kube::core::kLease, lease}};
+  const std::string authority = scene.authority();
+  for (const auto& [resource, sign] : signs) {
+    stage.put(resource, sign);
+    const ProcessOutput left = rotate_with(admin, {"--again"});
+    EXPECT_EQ(left.exit.exit_code, 3) << left.stdout_bytes << left.stderr_bytes;
+    EXPECT_NE(left.stderr_bytes.find("a Machine Config Operator runs here"), std::string::npos) << left.stderr_bytes;
+    EXPECT_TRUE(stage.admin().remove(resource, sign.key(), {}, stage.call()).ok());
+  }
+  EXPECT_EQ(scene.authority(), authority);
+  EXPECT_EQ(scene.next_authority(), "");
+}
 
 }  // namespace
 
@@ -208,10 +251,69 @@ void expect_authority_rotated(JoiningStage& stage, const std::filesystem::path& 
   for (const char* stub : {kManagedStub, kForeignStub}) EXPECT_EQ(scene.trusted_by(stub), new_ca) << stub;
   EXPECT_TRUE(stage.fetch_with(scene.stub_trusting(new_ca)).ok);
   EXPECT_FALSE(stage.fetch_with(scene.stub_trusting(old_ca)).ok) << "the old one is gone";
-  EXPECT_EQ(stage.daemon().stop(), 0);
-  const json::Value unset = json::Object{{"spec", json::Object{{"configServer", nullptr}}}};
-  EXPECT_TRUE(
-      stage.admin().patch(api::kStrakeConfig, {"", "cluster"}, kube::PatchType::kMerge, unset, {}, stage.call()).ok());
+  expect_left_to_the_operator(stage, scene, admin);
+  scene.end();
+}
+
+void expect_outside_stubs_waited_for(JoiningStage& stage, const std::filesystem::path& admin) {
+  RotationScene scene(stage, admin);
+  const TempDir folder;
+  const auto rotate = [&](std::vector<std::string> more, std::vector<std::string> through = {}) {
+    return rotate_with(admin, std::move(more), std::move(through));
+  };
+  // The authority of the installer: its key is not in the cluster, and nobody knows where its stubs are.
+  net::testing::TestAuthority installer("root-ca");
+  stage.put_identity(installer);
+  scene.put_foreign_stub(installer.pem());
+  ASSERT_TRUE(stage.daemon().says({"get this config", "pool=joiner", "rendered-joiner-9"})) << stage.daemon().log();
+  const std::string serving = scene.secret(kIdentityNamespace, "machine-config-server-tls", "tls.crt");
+  const auto served_as_before = [&] {
+    return scene.secret(kIdentityNamespace, "machine-config-server-tls", "tls.crt") == serving &&
+           scene.fetched_with({installer.pem()})[0];
+  };
+
+  // Nobody can trust what is not made yet; and a folder that cannot be is told before anything is done.
+  const ProcessOutput early = rotate({"--outside-stubs-done"});
+  EXPECT_EQ(early.exit.exit_code, 3);
+  EXPECT_NE(early.stderr_bytes.find("no rotation is under way"), std::string::npos) << early.stderr_bytes;
+  EXPECT_TRUE(write_file_atomic(folder / "file", "", 0600).ok());
+  EXPECT_EQ(rotate({"--export", folder / "file"}).exit.exit_code, 1);
+  EXPECT_EQ(rotate({"--export", folder / "stubs", "--outside-stubs-done"}).exit.exit_code, 1);
+  EXPECT_EQ(scene.next_authority(), "");
+
+  // A disk that is full in the middle of a stub: said, nothing half-written, and nothing goes on.
+  const std::filesystem::path stubs = folder / "stubs";
+  const ProcessOutput full =
+      rotate({"--export", stubs}, {"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"});
+  EXPECT_EQ(full.exit.exit_code, 1);
+  EXPECT_NE(full.stderr_bytes.find("exporting the stubs"), std::string::npos) << full.stderr_bytes;
+  EXPECT_TRUE(std::filesystem::is_empty(stubs));
+  EXPECT_TRUE(served_as_before());
+
+  for (int again = 0; again < 2; ++again) {
+    const ProcessOutput stopped = rotate({"--export", stubs});
+    EXPECT_EQ(stopped.exit.exit_code, 3) << stopped.stdout_bytes << stopped.stderr_bytes;
+    EXPECT_NE(stopped.stdout_bytes.find("--outside-stubs-done"), std::string::npos) << stopped.stdout_bytes;
+    EXPECT_TRUE(served_as_before());
+  }
+  const std::string new_ca = scene.next_authority();
+  const auto exported = stub::read_stub(read_file(stubs / "joiner.ign", 1 << 20).value_or(""));
+  ASSERT_TRUE(exported.ok());
+  const std::string outside = net::to_pem(exported->trusted());
+  EXPECT_NE(outside.find(new_ca), std::string::npos);
+  EXPECT_TRUE(scene.fetched_with({outside})[0]) << "before the server changes";
+  EXPECT_TRUE(write_file_atomic(stubs / "joiner.ign", "{}", 0600).ok());
+  const ProcessOutput taken = rotate({"--export", stubs});
+  EXPECT_EQ(taken.exit.exit_code, 3);
+  EXPECT_NE(taken.stderr_bytes.find("joiner.ign is there and says something else"), std::string::npos);
+
+  const std::string where = stage.url().substr(std::string_view("https://").size());
+  const ProcessOutput done = rotate({"--outside-stubs-done", "--connect", where});
+  EXPECT_EQ(done.exit.exit_code, 2) << done.stdout_bytes << done.stderr_bytes;
+  EXPECT_NE(done.stdout_bytes.find("keep-old"), std::string::npos) << done.stdout_bytes;
+  EXPECT_EQ(scene.fetched_with({new_ca, outside, scene.trusted_by(kForeignStub), installer.pem()}),
+            (std::vector{true, true, true, false}));
+  scene.end();
 }
 
 }  // namespace strake::test

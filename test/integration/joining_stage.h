@@ -66,6 +66,7 @@ void expect_refusals_explained(JoiningStage& stage);
 /// `admin` is an administrator's kubeconfig. No controller may own joining meanwhile.
 void expect_old_stub_converted(JoiningStage& stage, const std::filesystem::path& admin);
 void expect_authority_rotated(JoiningStage& stage, const std::filesystem::path& admin);
+void expect_outside_stubs_waited_for(JoiningStage& stage, const std::filesystem::path& admin);
 void expect_only_who_may_is_served(JoiningStage& stage, const std::filesystem::path& admin);
 
 }  // namespace strake::test

@@ -75,6 +75,11 @@ TEST(Joining, TheAuthorityIsReplacedWhileMachinesAsk) {
   expect_authority_rotated(*shared_stage().joining, shared_stage().kubeconfig());
   shared_stage().let_controllers_act();
 }
+TEST(Joining, StubsOutsideTheClusterAreWaitedFor) {
+  shared_stage().stand_controllers_down();
+  expect_outside_stubs_waited_for(*shared_stage().joining, shared_stage().kubeconfig());
+  shared_stage().let_controllers_act();
+}
 TEST(Joining, OnlyWhoMayIsServed) {
   expect_only_who_may_is_served(*shared_stage().joining, shared_stage().kubeconfig());
 }

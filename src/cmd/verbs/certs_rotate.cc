@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <utility>
 
 #include "api/kinds.h"
 #include "base/fd.h"
@@ -27,8 +28,10 @@ constexpr OptionSpec kCertsRotateOptions[] = {
     {"unverified", "",
      "go on although the config server cannot be asked from here: you know that it serves the new one"},
     {"outside-stubs-done", "", "stubs kept outside the cluster trust the new authority"},
-    {"export", "DIR", "write the stub of every pool to DIR/POOL.ign, for machines outside the cluster's reach", "",
-     kFolderValue},
+    {"export", "DIR",
+     "write the stub of every pool to DIR/POOL.ign, for machines outside the cluster's reach, as soon as it trusts the "
+     "next authority and before the server changes",
+     "", kFolderValue},
     {"ignore", "STUBS", "NAMESPACE/NAME of Secrets that look like stubs and are none, when a rotation begins", "",
      kListValue},
     {"retire-after", "DURATION", "when a rotation begins: how long the old authority stays trusted", "168h",
@@ -88,12 +91,12 @@ Result<stub::IdentityInput> read_for_rotation(kube::KubeApi& api, const Invocati
 
 /// Never over a file that says something else: machines may be installed from it.
 Status export_stubs(const stub::IdentityInput& input, const std::filesystem::path& folder, Output& out) {
-  STRAKE_TRY(const std::vector<std::string> notes, claim_private_folder(folder));
-  for (const std::string& note : notes) out.warn(note);
+  bool any = false;
   for (const kube::ObjectPtr& secret : input.stub_secrets) {
     const std::string pool = stub::pool_of_managed_stub(secret->name());
     if (pool.empty() || secret->ns() != api::kMachineApiNamespace) continue;
     STRAKE_TRY_CONTEXT(const std::string text, stub::stub_text(*secret), "Secret {}", secret->name());
+    any = true;
     const std::filesystem::path file = folder / (pool + ".ign");
     const auto present = read_file(file, kMaxExportBytes);
     if (present.ok() && *present == text) continue;
@@ -104,7 +107,13 @@ Status export_stubs(const stub::IdentityInput& input, const std::filesystem::pat
     STRAKE_CHECK_OK(write_file_atomic(file, text, 0600));
     out.text(fmt::format("wrote {}\n", file.string()));
   }
+  if (!any) out.warn("there is no pool with a stub: nothing was exported");
   return {};
+}
+
+/// Stubs trust the next authority from here on.
+bool is_past_trust_both(stub::RotationStage stage) {
+  return stage != stub::RotationStage::kNone && stage != stub::RotationStage::kTrustBoth;
 }
 
 void print_state(const stub::IdentityPlan& plan, bool dry_run, Output& out) {
@@ -156,21 +165,30 @@ class Rotator {
 
   Result<int> run() {
     STRAKE_CHECK_OK(check_joining_is_ours(runtime_, api_, call()));
+    STRAKE_CHECK_OK(prepare_export());
     for (int round = 0; round < kMaxRotateRounds;) {
       STRAKE_TRY(stub::IdentityInput input, read_for_rotation(api_, invocation_, call()));
       STRAKE_TRY(stub::IdentityPlan plan, plan_for(input));
-      if (plan.settled()) return finished(plan);
+      if (plan.settled()) {
+        STRAKE_CHECK_OK(export_if_asked(input));
+        return finished(plan);
+      }
+      STRAKE_CHECK_OK(check_outside_words(input));
       if (invocation_.is_set("dry-run")) {
         print_state(plan, true, invocation_.out());
         return plan.problems.empty() ? kExitOk : kExitBlocked;
       }
+      // Before the next step: where the stubs could not be written, nothing goes on as if somebody had them.
+      if (is_past_trust_both(plan.rotation.stage)) STRAKE_CHECK_OK(export_if_asked(input));
       STRAKE_TRY(const bool moved, advance(input, plan));
       if (moved) {
         ++round;
         continue;
       }
-      STRAKE_CHECK_OK(export_if_asked(input));
       if (!plan.problems.empty() || !invocation_.is_set("wait")) {
+        if (invocation_.has("export") && !exported_) {
+          invocation_.out().warn("nothing was exported yet: the stubs do not all trust the next authority");
+        }
         print_state(plan, false, invocation_.out());
         return plan.problems.empty() ? kExitDiffers : kExitBlocked;
       }
@@ -218,10 +236,28 @@ class Rotator {
     return !plan.actions.empty();
   }
 
+  /// A folder that cannot be used is told before anything is done.
+  Status prepare_export() {
+    if (!invocation_.has("export") || invocation_.is_set("dry-run")) return {};
+    STRAKE_TRY(const std::vector<std::string> notes, claim_private_folder(invocation_.value("export")));
+    for (const std::string& note : notes) invocation_.out().warn(note);
+    return {};
+  }
+
+  /// Nobody outside trusts an authority that is not made yet.
+  Status check_outside_words(const stub::IdentityInput& input) {
+    const bool first = !std::exchange(looked_, true);
+    if (!first || !invocation_.is_set("outside-stubs-done") || input.next_signer) return {};
+    return rotate_blocked(
+        "no rotation is under way, so no stub outside the cluster can trust its authority; run `strake certs rotate "
+        "--export DIR`, replace the stubs kept outside, then say --outside-stubs-done");
+  }
+
   Status export_if_asked(const stub::IdentityInput& input) {
-    if (!invocation_.has("export") || exported_) return {};
+    if (!invocation_.has("export") || invocation_.is_set("dry-run") || exported_) return {};
+    STRAKE_CHECK_OK(export_stubs(input, invocation_.value("export"), invocation_.out()).context("exporting the stubs"));
     exported_ = true;
-    return export_stubs(input, invocation_.value("export"), invocation_.out());
+    return {};
   }
 
   Result<int> finished(const stub::IdentityPlan& plan) {
@@ -248,10 +284,16 @@ class Rotator {
   bool began_ = false;
   bool said_outside_done_ = false;
   bool exported_ = false;
+  bool looked_ = false;
   std::string said_;
 };
 
 Result<int> run_certs_rotate(const Invocation& invocation) {
+  if (invocation.has("export") && invocation.is_set("outside-stubs-done")) {
+    return error(Code::kInvalidArgument,
+                 "--export writes the stubs of which --outside-stubs-done says that they are in use: one after the "
+                 "other");
+  }
   runtime::ThreadRuntime runtime;
   STRAKE_TRY(const auto api, connect(runtime, invocation));
   return Rotator(runtime, *api, invocation).run();
