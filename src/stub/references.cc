@@ -41,6 +41,13 @@ bool has_known_name(std::string_view name) {
   return name.ends_with("-user-data") || name.ends_with("-user-data-managed");
 }
 
+/// Where the stub lies in a Secret that nobody names.
+std::string_view key_in(const kube::Object& secret) {
+  const bool of_cluster_api = json::find(secret.json(), {"data", kUserDataKey}) == nullptr &&
+                              json::find(secret.json(), {"data", kClusterApiKey}) != nullptr;
+  return of_cluster_api ? kClusterApiKey : kUserDataKey;
+}
+
 void read_bytes(FoundStub& found, const kube::Object& secret) {
   found.managed = secret.label(api::label::kManagedStub).has_value();
   found.converted_from = secret.annotation(api::stub_annotation::kConvertedFrom).value_or("");
@@ -104,9 +111,11 @@ std::vector<FoundStub> find_stubs(const StubObjects& objects) {
     }
   }
   for (const kube::ObjectPtr& secret : objects.secrets) {
-    if (has_known_name(secret->name()) || secret->annotation(api::stub_annotation::kConvertedFrom)) {
-      entry(secret->ns(), secret->name(), std::string(kUserDataKey));
-    }
+    if (!has_known_name(secret->name()) && !secret->annotation(api::stub_annotation::kConvertedFrom)) continue;
+    const auto named = found.lower_bound({secret->ns(), secret->name(), ""});
+    const bool is_used =
+        named != found.end() && named->second.ns == secret->ns() && named->second.secret == secret->name();
+    if (!is_used) entry(secret->ns(), secret->name(), std::string(key_in(*secret)));
   }
   std::map<kube::ObjectKey, kube::ObjectPtr> secrets;
   for (const kube::ObjectPtr& secret : objects.secrets) secrets.emplace(secret->key(), secret);

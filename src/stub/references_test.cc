@@ -62,6 +62,23 @@ TEST(References, ByEveryWayAMachineNamesItsStub) {
                    }));
 }
 
+/// The Cluster API's has another key: the same Secret is one stub, and one that can be read.
+TEST(References, ASecretIsOneStubWhicheverWayItWasFound) {
+  const auto of_cluster_api = [](std::string_view name) {
+    return object(fmt::format(
+        R"({{"metadata":{{"name":"{}","namespace":"openshift-cluster-api"}},"data":{{"value":"{}","format":"aWduaXRpb24="}}}})",
+        name, codec::encode_base64("C")));
+  };
+  StubObjects objects;
+  objects.cluster_api = {object(
+      R"({"kind":"MachineSet","apiVersion":"cluster.x-k8s.io/v1beta1","metadata":{"name":"ms","namespace":"openshift-cluster-api"},)"
+      R"("spec":{"template":{"spec":{"bootstrap":{"dataSecretName":"worker-user-data"}}}}})")};
+  objects.secrets = {of_cluster_api("worker-user-data"), of_cluster_api("infra-user-data")};
+  const auto found = find_stubs(objects);
+  ASSERT_EQ(found.size(), 2U);
+  for (const FoundStub& stub : found) EXPECT_EQ(stub.problem + stub.key + stub.bytes, "valueC") << stub.secret;
+}
+
 TEST(References, WhatIsWrongWithTheTextOfASecretIsSaid) {
   EXPECT_EQ(*stub_text(*secret("a", "W")), "W");
   EXPECT_EQ(stub_text(*secret("a", "W"), "value").error().to_string(), "the Secret has no key 'value'");

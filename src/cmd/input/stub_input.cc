@@ -4,6 +4,7 @@
 
 #include "api/kinds.h"
 #include "api/roles.h"
+#include "base/visible_text.h"
 #include "cmd/input/text_input.h"
 #include "codec/base64.h"
 #include "stub/access_store.h"
@@ -95,11 +96,18 @@ Result<std::vector<NamedStub>> chosen_stubs(std::vector<NamedStub> all, const st
   if (names.empty()) return all;
   std::vector<NamedStub> chosen;
   for (const std::string& name : names) {
-    const auto found = std::ranges::find_if(
-        all, [&](const NamedStub& stub) { return stub.name == name || stub.found.secret == name; });
+    const auto is_meant = [&](const NamedStub& stub) { return stub.name == name || stub.found.secret == name; };
+    const auto found = std::ranges::find_if(all, is_meant);
     if (found == all.end()) {
-      return error(Code::kNotFound, "there is no stub '{}'; `strake stub list` shows those there are", name)
+      return error(Code::kNotFound, "there is no stub '{}'; `strake stub list` shows those there are",
+                   visible_text(name))
           .with_verdict(Verdict::kAbsent);
+    }
+    // A guess could change the machines of another cluster.
+    const auto another = std::find_if(found + 1, all.end(), is_meant);
+    if (another != all.end() && found->found.ns != another->found.ns) {
+      return error(Code::kInvalidArgument, "'{}' may be {} or {}; write the namespace with it", name, found->name,
+                   another->name);
     }
     chosen.push_back(*found);
   }

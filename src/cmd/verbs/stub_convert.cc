@@ -64,12 +64,13 @@ std::vector<std::string> set_names(const std::vector<kube::ObjectPtr>& sets) {
 
 /// The sets that use `from` and were chosen; one that uses `to` already is done.
 Result<std::vector<Repointing>> plan_repointing(const ClusterStubs& cluster, const std::vector<std::string>& chosen,
-                                                const std::string& from, const std::string& to) {
+                                                const std::string& ns, const std::string& from, const std::string& to) {
   std::vector<kube::ObjectPtr> users, done;
   for (const kube::ObjectPtr& set : cluster.machine_sets) {
     const auto reference = stub::stub_of(*set);
-    if (reference && reference->name == from) users.push_back(set);
-    if (reference && reference->name == to) done.push_back(set);
+    if (!reference || reference->ns != ns) continue;
+    if (reference->name == from) users.push_back(set);
+    if (reference->name == to) done.push_back(set);
   }
   const bool all = std::ranges::find(chosen, "all") != chosen.end();
   for (const std::string& name : chosen) {
@@ -88,6 +89,13 @@ Result<std::vector<Repointing>> plan_repointing(const ClusterStubs& cluster, con
     moves.push_back({set, from, to, std::move(patch)});
   }
   return moves;
+}
+
+bool any_set_uses(const ClusterStubs& cluster, const std::string& ns, const std::string& secret) {
+  return std::ranges::any_of(cluster.machine_sets, [&](const kube::ObjectPtr& set) {
+    const auto reference = stub::stub_of(*set);
+    return reference && reference->ns == ns && reference->name == secret;
+  });
 }
 
 const kube::Resource& resource_of_set(const kube::Object& set) {
@@ -139,6 +147,19 @@ Result<NamedStub> named_stub(const ClusterStubs& cluster, const std::string& nam
   return std::move(found.front());
 }
 
+/// A set of the Cluster API replaces all of its machines when its template changes.
+Status check_machine_api(const NamedStub& named) {
+  if (named.found.key == stub::kUserDataKey) return {};
+  std::vector<std::string> users;
+  users.reserve(named.found.users.size());
+  for (const stub::StubUser& user : named.found.users) users.push_back(user.to_string());
+  return error(Code::kUnsupported,
+               "Secret {} belongs to the Cluster API ({}): pointing that at another Secret would replace its machines; "
+               "take the config out, convert it with -f FILE, and put it into a new Secret when you want that",
+               named.name, fmt::join(users, ", "))
+      .with_verdict(Verdict::kBlocked);
+}
+
 Result<int> undo_in_cluster(kube::KubeApi& api, const ClusterStubs& cluster, const Invocation& invocation,
                             const kube::Call& call) {
   const std::string& name = invocation.value("SECRET");
@@ -147,10 +168,10 @@ Result<int> undo_in_cluster(kube::KubeApi& api, const ClusterStubs& cluster, con
   const bool is_copy = !named.found.converted_from.empty();
   const std::string original = is_copy ? named.found.converted_from : named.found.secret;
   const std::string copy = is_copy ? named.found.secret : named.found.secret + std::string(kCopySuffix);
-  STRAKE_CHECK_OK(named_stub(cluster, original).context("the stub to go back to"));
+  STRAKE_CHECK_OK(named_stub(cluster, named.found.ns + "/" + original).context("the stub to go back to"));
   std::vector<std::string> chosen = invocation.list("machineset");
   if (chosen.empty()) chosen = {"all"};
-  STRAKE_TRY(const std::vector<Repointing> moves, plan_repointing(cluster, chosen, copy, original));
+  STRAKE_TRY(const std::vector<Repointing> moves, plan_repointing(cluster, chosen, named.found.ns, copy, original));
   for (const Repointing& move : moves) STRAKE_CHECK_OK(repoint(api, move, invocation, call));
   if (moves.empty()) invocation.out().text(fmt::format("no machine set uses Secret {}\n", copy));
   return kExitOk;
@@ -163,6 +184,7 @@ Result<int> convert_in_cluster(const Invocation& invocation) {
   STRAKE_TRY(const ClusterStubs cluster, read_cluster_stubs(*api, call));
   if (invocation.is_set("undo")) return undo_in_cluster(*api, cluster, invocation, call);
   STRAKE_TRY(const NamedStub named, named_stub(cluster, invocation.value("SECRET")));
+  STRAKE_CHECK_OK(check_machine_api(named));
   const std::vector<std::string>& chosen = invocation.list("machineset");
   if (chosen.empty()) {
     return error(
@@ -179,14 +201,19 @@ Result<int> convert_in_cluster(const Invocation& invocation) {
   }
   const std::string copy_name = named.found.secret + std::string(kCopySuffix);
   // What cannot be done is said before anything is.
-  STRAKE_TRY(const std::vector<Repointing> moves, plan_repointing(cluster, chosen, named.found.secret, copy_name));
+  STRAKE_TRY(const std::vector<Repointing> moves,
+             plan_repointing(cluster, chosen, named.found.ns, named.found.secret, copy_name));
   const kube::ObjectKey key{named.found.ns, named.found.secret};
   STRAKE_TRY_CONTEXT(const kube::Object original, api->get(kube::core::kSecret, key, call), "reading Secret {}",
                      named.name);
   STRAKE_CHECK_OK(
       ensure_copy(*api, stub::converted_copy(original, copy_name, named.found.key, converted.text), invocation, call));
   for (const Repointing& move : moves) STRAKE_CHECK_OK(repoint(*api, move, invocation, call));
-  if (moves.empty()) invocation.out().text("every set that was named uses the copy already\n");
+  if (moves.empty()) {
+    invocation.out().text(any_set_uses(cluster, named.found.ns, copy_name)
+                              ? "every set that was named uses the copy already\n"
+                              : "no machine set uses the stub; the copy is there for those to come\n");
+  }
   return kExitOk;
 }
 
@@ -204,7 +231,7 @@ Result<int> run_stub_convert(const Invocation& invocation) {
 
 constexpr ExitMeaning kStubConvertExits[] = {
     {kExitOk, "converted, or of that spec already"},
-    {kExitBlocked, "there is no such stub or set, or another Secret has the name of the copy"},
+    {kExitBlocked, "there is no such stub or set, it is the Cluster API's, or another Secret has the name of the copy"},
     kServerUnreachable};
 
 }  // namespace

@@ -133,6 +133,8 @@ const kube::Resource kClusterApiKinds[] = {
     {"cluster.x-k8s.io", "v1beta1", "MachineSet", "machinesets", true},
     {"cluster.x-k8s.io", "v1beta1", "MachineDeployment", "machinedeployments", true},
 };
+/// What is read here is the same in both; the first one leaves the clusters in time.
+constexpr std::string_view kNewerClusterApi = "v1beta2";
 
 /// The Machine API's, and those that Cluster API objects live in.
 std::vector<std::string> namespaces_of(const std::vector<kube::ObjectPtr>& cluster_api) {
@@ -168,7 +170,12 @@ Result<StubObjects> read_stub_objects(kube::KubeApi& api, const kube::Call& call
   STRAKE_TRY(objects.control_plane_machine_sets, list_where_there(api, api::kControlPlaneMachineSet, "", call));
   STRAKE_TRY(objects.machines, list_where_there(api, api::kMachine, "", call));
   for (const kube::Resource& kind : kClusterApiKinds) {
-    STRAKE_TRY(const auto list, list_where_there(api, kind, "", call));
+    STRAKE_TRY(auto list, list_where_there(api, kind, "", call));
+    if (list.empty()) {
+      kube::Resource newer = kind;
+      newer.version = kNewerClusterApi;
+      STRAKE_TRY(list, list_where_there(api, newer, "", call));
+    }
     objects.cluster_api.insert(objects.cluster_api.end(), list.begin(), list.end());
   }
   for (const std::string& ns : namespaces_of(objects.cluster_api)) {
