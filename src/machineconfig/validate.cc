@@ -5,6 +5,7 @@
 
 #include "api/machine_config.h"
 #include "api/node_annotations.h"
+#include "api/os_packages.h"
 #include "ignition/config.h"
 #include "machineconfig/agent_files.h"
 #include "machineconfig/template/template_plan.h"
@@ -18,8 +19,6 @@ using ignition::Severity;
 /// Stricter than Ignition: no setuid, setgid or sticky files through a MachineConfig.
 constexpr std::int64_t kMaxPermissions = 0777;
 
-constexpr std::array<std::string_view, 7> kExtensions{
-    "two-node-ha", "ipsec", "usbguard", "kerberos", "kernel-devel", "sandboxed-containers", "sysstat"};
 constexpr std::array<std::string_view, 3> kKernelTypes{kDefaultKernelType, "realtime", "64k-pages"};
 
 constexpr std::string_view kSpec = "spec.";
@@ -148,8 +147,10 @@ class FragmentReader {
       if (!is_known_extension(extension)) unknown.push_back(extension);
     }
     if (unknown.empty()) return;
+    std::vector<std::string_view> known;
+    for (const api::Extension& extension : api::known_extensions()) known.push_back(extension.name);
     problem("spec.extensions", fmt::format("invalid extensions found: [{}]; there are {}", fmt::join(unknown, " "),
-                                           fmt::join(kExtensions, ", ")));
+                                           fmt::join(known, ", ")));
   }
 
   const kube::Object& config_;
@@ -259,7 +260,7 @@ json::Steps Problem::steps() const {
   return steps;
 }
 
-bool is_known_extension(std::string_view name) { return is_one_of(name, kExtensions); }
+bool is_known_extension(std::string_view name) { return api::find_extension(name) != nullptr; }
 
 Result<Fragment> read_fragment(const kube::Object& config) {
   FragmentReader reader(config);

@@ -15,6 +15,10 @@ class ImageReference {
   /// what a tag names tomorrow is not what was planned today.
   static Result<ImageReference> parse(std::string_view text);
 
+  /// As ostree's tools write down where a deployment came from ("ostree-unverified-registry:NAME:TAG"), with the digest
+  /// beside it where the name carries none. An error: no image of a registry, or no digest.
+  static Result<ImageReference> of_origin(std::string_view origin, std::string_view digest = {});
+
   const std::string& name() const { return name_; }
   const codec::Digest& digest() const { return digest_; }
   std::string to_string() const { return name_ + "@" + digest_.to_string(); }

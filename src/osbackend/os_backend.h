@@ -1,7 +1,7 @@
 // The operating system of one node: what it runs, and how that is changed.
 //
-// A change is staged, then takes effect at the next boot. Implementations: sandbox (sandbox_backend.h); bootc,
-// rpm-ostree and ostree follow.
+// A change is staged, then takes effect at the next boot. Implementations: a record in a sandbox (sandbox_backend.h),
+// rpm-ostree (rpm_ostree/) and bootc (bootc/) of a real machine.
 //
 // A machine's kernel command line is never ours alone: the root device, the console and what ostree needs stand on it
 // too. So the arguments a config asks for are kept apart from the machine's own, staged beside them, and compared
@@ -75,6 +75,9 @@ class OsBackend {
   virtual ~OsBackend() = default;
 
   virtual Result<OsStatus> status(const runtime::Call& call) = 0;
+  /// On a machine that is new to us: which of the arguments on its command line are ours, although nobody noted it
+  /// (Ignition put them there on the first boot). Those of `arguments` that are there; nothing on a machine we know.
+  virtual Status adopt_kernel_arguments(const std::vector<std::string>& arguments, const runtime::Call& call) = 0;
   /// Idempotent: staging what is booted drops what was staged; staging what is staged changes nothing. A call that was
   /// cancelled leaves the old or the new state, never half of one. `progress` may be empty.
   virtual Status stage(const OsTarget& target, const ProgressSink& progress, const runtime::Call& call) = 0;

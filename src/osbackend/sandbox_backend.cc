@@ -1,6 +1,7 @@
 #include "osbackend/sandbox_backend.h"
 
 #include "codec/json.h"
+#include "osbackend/json_texts.h"
 
 namespace strake::osbackend {
 
@@ -14,29 +15,11 @@ Capabilities sandbox_capabilities() { return {.image = true, .kernel_arguments =
 /// What stands on a real machine's command line whoever manages it.
 std::vector<std::string> sandbox_machine_arguments() { return {"root=/dev/sandbox", "rw"}; }
 
-json::Array to_json(const std::vector<std::string>& items) {
-  json::Array array;
-  for (const std::string& item : items) array.emplace_back(item);
-  return array;
-}
-
 json::Value to_json(const Deployment& deployment) {
   json::Object value{{"image", deployment.image ? json::Value(deployment.image->to_string()) : json::Value("")},
-                     {"kernelArguments", to_json(deployment.kernel_arguments)},
-                     {"machineArguments", to_json(deployment.machine_arguments)}};
+                     {"kernelArguments", json_of_texts(deployment.kernel_arguments)},
+                     {"machineArguments", json_of_texts(deployment.machine_arguments)}};
   return value;
-}
-
-Result<std::vector<std::string>> texts_from(const json::Value& value, std::string_view name) {
-  std::vector<std::string> texts;
-  const json::Value* items = json::find(value, {name});
-  if (items == nullptr) return texts;
-  if (!items->is_array()) return error(Code::kCorrupt, "{}: not a list", name);
-  for (const json::Value& item : items->get_array()) {
-    if (!item.is_string()) return error(Code::kCorrupt, "{}: an item is not a text", name);
-    texts.emplace_back(json::as_view(item.get_string()));
-  }
-  return texts;
 }
 
 Result<Deployment> deployment_from(const json::Value& value) {
@@ -46,8 +29,8 @@ Result<Deployment> deployment_from(const json::Value& value) {
   if (!image->empty()) {
     STRAKE_TRY_CONTEXT(deployment.image, ImageReference::parse(*image), "image");
   }
-  STRAKE_TRY(deployment.kernel_arguments, texts_from(value, "kernelArguments"));
-  STRAKE_TRY(deployment.machine_arguments, texts_from(value, "machineArguments"));
+  STRAKE_TRY(deployment.kernel_arguments, texts_of(value, "kernelArguments"));
+  STRAKE_TRY(deployment.machine_arguments, texts_of(value, "machineArguments"));
   return deployment;
 }
 

@@ -22,6 +22,8 @@ class SandboxBackend final : public OsBackend {
   explicit SandboxBackend(FileTree& tree) : tree_(tree) {}
 
   Result<OsStatus> status(const runtime::Call& call) override;
+  /// There is nothing to take over: a sandbox begins with a command line of its own.
+  Status adopt_kernel_arguments(const std::vector<std::string>&, const runtime::Call&) override { return {}; }
   Status stage(const OsTarget& target, const ProgressSink& progress, const runtime::Call& call) override;
   Status drop_staged(const runtime::Call& call) override;
   Status reboot(const std::string& reason, const runtime::Call& call) override;
