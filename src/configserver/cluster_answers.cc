@@ -67,6 +67,37 @@ PoolServing serving_of(const std::string& pool, const PoolAnswers& answers) {
   return serving;
 }
 
+/// The same refusal of a pool's machines is told so often.
+constexpr std::chrono::minutes kTellRefusalEvery{5};
+
+/// What is wrong with the machines' stub and what to do, for who looks at the pool; "" for what is told otherwise.
+std::string refusal_words(Outcome outcome, const std::string& pool) {
+  const std::string renew = fmt::format("`strake stub token create --pool {} --into STUB` puts one into it", pool);
+  switch (outcome) {
+    case Outcome::kNoToken: return "their stub carries no token; " + renew;
+    case Outcome::kBadToken: return "nobody knows the token of their stub; " + renew;
+    case Outcome::kTokenExpired: return "the token of their stub has ended; " + renew;
+    case Outcome::kTokenRevoked: return "the token of their stub was revoked; " + renew;
+    case Outcome::kTokenUsedUp: return "the token of their stub was used as often as it may be; " + renew;
+    case Outcome::kBadCertificate:
+      return "their client certificate does not count; `strake config-server auth show` says whose do";
+    case Outcome::kWrongPool:
+      return "what they show is good for another pool; look at the URL of their stub, and at its token";
+    case Outcome::kTooManyRefused: return "their address was refused too often and has to wait; look for the reason";
+    case Outcome::kUnsupportedVersion:
+      return "they read an Ignition version that nobody can write; use another boot image";
+    case Outcome::kServed:
+    case Outcome::kNoBootstrapConfig:
+    case Outcome::kNotReady:
+    case Outcome::kNoPool:
+    case Outcome::kNotRendered:
+    case Outcome::kNotConvertible:
+    case Outcome::kNotReadable:
+    case Outcome::kAccessUnknown: return "";
+  }
+  return "";
+}
+
 /// For kinds that a cluster need not have: that they are missing is no failure.
 kube::InformerOptions where_there(kube::InformerOptions options) {
   options.hooks.on_informer_failure = [next = options.hooks.on_informer_failure](const kube::InformerFailure& failure) {
@@ -171,6 +202,23 @@ std::optional<runtime::Duration> ClusterAnswers::stale_for() const {
   return runtime_.now() - *first;
 }
 
+void ClusterAnswers::note_refused(const std::string& pool, Outcome outcome) {
+  const std::string words = refusal_words(outcome, pool);
+  if (words.empty()) return;
+  const kube::ObjectPtr object = pools_.get({"", pool});
+  if (!object) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto [told, first] = refusals_told_.try_emplace({pool, outcome}, runtime_.now());
+    if (!first && runtime_.now() < told->second + kTellRefusalEvery) return;
+    told->second = runtime_.now();
+  }
+  events_.record(*object, kube::EventType::kWarning, "MachineRefused",
+                 fmt::format("New machines are refused ({}): {}. `strake stub list --callers` names them, `strake stub "
+                             "check` the stubs",
+                             to_string(outcome), words));
+}
+
 std::vector<kube::ObjectKey> ClusterAnswers::all_pools() const {
   std::vector<kube::ObjectKey> keys;
   for (const kube::ObjectPtr& pool : pools_.list()) keys.push_back(pool->key());
@@ -194,6 +242,10 @@ Result<kube::Reconciled> ClusterAnswers::reconcile(const kube::ObjectKey& pool_k
   const kube::ObjectPtr pool = pools_.get(pool_key);
   if (!pool) {
     shelf_.put_pool(pool_key.name, nullptr);
+    {
+      const std::scoped_lock lock(mutex_);
+      std::erase_if(refusals_told_, [&](const auto& told) { return told.first.first == pool_key.name; });
+    }
     PoolServing serving;
     serving.pool = pool_key.name;
     serving.gone = true;

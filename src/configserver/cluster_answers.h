@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/runtime.h"
 #include "configserver/answer_book.h"
@@ -50,6 +51,11 @@ class ClusterAnswers {
   void start();
   void stop();
 
+  /// A machine of this pool was turned away: an Event about the pool says why and what to do, the same one again at
+  /// most every few minutes. Pools that are not there, and outcomes that are told otherwise, are passed over. From any
+  /// task; waits for nothing.
+  void note_refused(const std::string& pool, Outcome outcome);
+
   /// How long something the answers are made of could not be read from the API; nothing while all is well.
   std::optional<runtime::Duration> stale_for() const;
 
@@ -71,6 +77,7 @@ class ClusterAnswers {
   mutable std::mutex mutex_;
   std::map<std::size_t, runtime::TimePoint> failing_since_;  ///< by informer
   std::size_t watched_ = 0;                                  ///< informers so far
+  std::map<std::pair<std::string, Outcome>, runtime::TimePoint> refusals_told_;
   kube::Informer pools_;
   kube::Informer configs_;
   kube::Informer controller_configs_;

@@ -215,6 +215,44 @@ TEST(ClusterAnswers, LostAndRepeatedEventsEndInTheSameAnswer) {
   }
 }
 
+TEST(ClusterAnswers, WhoLooksAtThePoolLearnsThatMachinesAreRefusedAndWhy) {
+  World world;
+  world.put(api::kMachineConfig, objects::rendered("rendered-worker-1", file_config("one")));
+  world.put(api::kMachineConfigPool, objects::pool("worker", "rendered-worker-1", "rendered-worker-1", 1));
+  world.answers.start();
+  world.run_for(1s);
+  const auto count = [&](std::string_view part) {
+    std::vector<int> counts;
+    const auto events = world.direct.list(kube::core::kEvent, "", {}, {});
+    for (const kube::Object& event : events->items) {
+      EXPECT_EQ(event.text({"reason"}), "MachineRefused");
+      EXPECT_EQ(event.text({"involvedObject", "name"}), "worker");
+      if (event.text({"message"}).find(part) != std::string::npos) {
+        counts.push_back(static_cast<int>(json::find(event.json(), {"count"})->as_int64()));
+      }
+    }
+    return counts;
+  };
+  // A flood is one Event, and the next one comes after minutes: the same, counted.
+  for (int i = 0; i < 10'000; ++i) world.answers.note_refused("worker", Outcome::kNoToken);
+  for (int i = 0; i < 1'000; ++i) world.answers.note_refused(fmt::format("guess-{}", i), Outcome::kNoToken);
+  world.answers.note_refused("worker", Outcome::kWrongPool);
+  world.answers.note_refused("worker", Outcome::kServed);
+  world.answers.note_refused("worker", Outcome::kNotRendered);
+  world.run_for(5s);
+  EXPECT_EQ(count("strake stub token create --pool worker"), std::vector{1});
+  EXPECT_EQ(count("(wrong-pool)"), std::vector{1});
+  EXPECT_EQ(count("").size(), 2U);
+  world.run_for(290s);
+  world.answers.note_refused("worker", Outcome::kNoToken);
+  world.run_for(10s);
+  EXPECT_EQ(count("(no-token)"), std::vector{1});
+  world.answers.note_refused("worker", Outcome::kNoToken);
+  world.run_for(5s);
+  EXPECT_EQ(count("(no-token)"), std::vector{2});
+  world.answers.stop();
+}
+
 TEST(ClusterAnswers, TheServingCertificateIsHandedOn) {
   World world;
   world.answers.start();

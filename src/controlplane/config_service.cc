@@ -44,6 +44,8 @@ configserver::ConfigServerOptions ConfigService::server_options() {
   server.gate = &gate_;
   server.on_request = [this](const configserver::ConfigRequest& request) {
     if (callers_) callers_->record(request);
+    if (configserver::ClusterAnswers* cluster = refusals_to_.load())
+      cluster->note_refused(request.pool, request.outcome);
     if (options_.on_request) options_.on_request(request);
   };
   return server;
@@ -73,6 +75,7 @@ Result<std::unique_ptr<ConfigService>> ConfigService::start(runtime::Runtime& ru
   }
   self->cluster_ = std::make_unique<configserver::ClusterAnswers>(runtime, *api, self->shelf_, std::move(cluster));
   self->cluster_->start();
+  self->refusals_to_ = self->cluster_.get();
   self->watch_access(*api);
   return service;
 }

@@ -4,6 +4,7 @@
 // Secret. Whatever is missing or breaks later is told and waited for.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -89,6 +90,8 @@ class ConfigService {
   std::unique_ptr<configserver::ClusterAnswers> cluster_;
   std::unique_ptr<configserver::AccessWatch> access_;
   std::unique_ptr<configserver::CallerKeeper> callers_;  ///< from the start, or never
+  /// What cluster_ is once it runs: machines may ask before that.
+  std::atomic<configserver::ClusterAnswers*> refusals_to_ = nullptr;
   runtime::Task keeper_;
 };
 

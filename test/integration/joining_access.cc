@@ -47,6 +47,18 @@ int status_with(JoiningStage& stage, const std::string& token, const net::testin
   return response.ok() ? response->status : 0;
 }
 
+/// What is said about the pool, under this reason.
+std::string pool_event(JoiningStage& stage, std::string_view reason) {
+  std::string messages;
+  const auto events = stage.admin().list(kube::core::kEvent, "default", {}, stage.call());
+  for (const kube::Object& event : events.ok() ? events->items : std::vector<kube::Object>{}) {
+    if (event.text({"involvedObject", "name"}) == "joiner" && event.text({"reason"}) == reason) {
+      messages += event.text({"message"}) + "\n";
+    }
+  }
+  return messages;
+}
+
 /// While tokens are required. `token` is a good one.
 void expect_client_certificates_count(JoiningStage& stage,
                                       const std::function<ProcessOutput(std::vector<std::string>)>& strake,
@@ -121,6 +133,8 @@ void expect_only_who_may_is_served(JoiningStage& stage, const std::filesystem::p
   EXPECT_EQ(set.exit.exit_code, 0) << set.stderr_bytes;
   EXPECT_TRUE(comes_true([&] { return status_with(stage, "", authority) == 401; })) << stage.daemon().log();
   EXPECT_EQ(status_with(stage, "nonsense", authority), 401);
+  EXPECT_TRUE(comes_true([&] { return pool_event(stage, "MachineRefused").find("(no-token)") != std::string::npos; }))
+      << pool_event(stage, "MachineRefused");
   EXPECT_EQ(status_with(stage, other, authority), 403);
   EXPECT_EQ(status_with(stage, once, authority), 200);
   expect_client_certificates_count(stage, strake, authority, once);
