@@ -13,29 +13,89 @@ namespace strake::machineconfig {
 namespace {
 
 /// Theirs with everything below.
-constexpr std::array<std::string_view, 8> kOwnPaths = {
-    "/var/lib/strake", "/run/strake",           "/etc/strake/agent",        "/etc/strake/kubeconfig",
-    "/usr/bin/strake", "/usr/local/bin/strake", "/var/usrlocal/bin/strake", "/etc/machine-config-daemon/currentconfig",
+constexpr std::array<std::string_view, 7> kOwnPaths = {
+    "/var/lib/strake",
+    "/run/strake",
+    "/etc/strake/agent",
+    "/etc/strake/kubeconfig",
+    "/usr/bin/strake",
+    "/usr/local/bin/strake",
+    "/etc/machine-config-daemon/currentconfig",
 };
 
-constexpr std::array<std::string_view, 5> kUnitFolders = {"/etc/systemd/system/", "/run/systemd/system/",
-                                                          "/usr/lib/systemd/system/", "/lib/systemd/system/",
-                                                          "/usr/local/lib/systemd/system/"};
+constexpr std::array<std::string_view, 4> kUnitFolders = {"/etc/systemd/system/", "/run/systemd/system/",
+                                                          "/usr/lib/systemd/system/", "/usr/local/lib/systemd/system/"};
+
+/// Links every image-based system has: what lies below the one lies below the other.
+struct FolderAlias {
+  std::string_view alias;
+  std::string_view folder;
+};
+constexpr std::array<FolderAlias, 8> kFolderAliases = {{{"/bin", "/usr/bin"},
+                                                        {"/sbin", "/usr/bin"},
+                                                        {"/usr/sbin", "/usr/bin"},
+                                                        {"/lib", "/usr/lib"},
+                                                        {"/lib64", "/usr/lib64"},
+                                                        {"/var/run", "/run"},
+                                                        {"/var/usrlocal", "/usr/local"},
+                                                        {"/ostree", "/sysroot/ostree"}}};
 constexpr std::string_view kConfiguredUnits = kUnitFolders.front();
 
 /// Parts of a path that are about the unit: itself, links that enable it, drop-ins, those for its prefix as well.
 constexpr std::array<std::string_view, 3> kUnitParts = {kAgentUnit, "strake-agent.service.d", "strake-.service.d"};
+
+bool is_at_or_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+/// What is left of a path behind `count` parts; nullopt when it has no more.
+std::optional<std::string_view> behind_parts(std::string_view path, int count) {
+  for (; count > 0; --count) {
+    const std::size_t slash = path.find('/', 1);
+    if (slash == std::string_view::npos) return std::nullopt;
+    path.remove_prefix(slash);
+  }
+  return path;
+}
+
+/// The system seen from elsewhere: /proc/<process>/root, and the deployment that is booted, which may be any.
+std::optional<std::string> seen_from_root(std::string_view path) {
+  if (path.starts_with("/proc/")) {
+    const auto below = behind_parts(path, 2);  // /root/...
+    if (below && below->starts_with("/root/")) return std::string(below->substr(5));
+  }
+  if (path.starts_with("/sysroot/ostree/deploy/")) {
+    const auto below = behind_parts(path, 4);  // /var/... or /deploy/<checksum>/...
+    if (below && is_at_or_below(*below, "/var")) return std::string(*below);
+    if (below && below->starts_with("/deploy/")) {
+      if (const auto deployed = behind_parts(*below, 2)) return std::string(*deployed);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The one name of a place that has several.
+std::string without_aliases(std::string path) {
+  constexpr int kMostAliases = 8;  // more than can follow each other; each makes the path another
+  for (int i = 0; i < kMostAliases; ++i) {
+    if (auto seen = seen_from_root(path)) {
+      path = *std::move(seen);
+      continue;
+    }
+    const auto known = std::find_if(kFolderAliases.begin(), kFolderAliases.end(),
+                                    [&](const FolderAlias& one) { return is_at_or_below(path, one.alias); });
+    if (known == kFolderAliases.end()) break;
+    path = std::string(known->folder) + path.substr(known->alias.size());
+  }
+  return path;
+}
 
 std::string clean(std::string_view path) {
   std::string text = std::filesystem::path(path).lexically_normal().string();
   // Two slashes at the beginning may mean something else to POSIX, and mean one here.
   while (text.starts_with("//")) text.erase(0, 1);
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
-}
-
-bool is_at_or_below(std::string_view path, std::string_view folder) {
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+  return without_aliases(std::move(text));
 }
 
 bool is_about_unit(std::string_view path) {

@@ -22,7 +22,7 @@ namespace strake::machineconfig {
 inline constexpr std::string_view kAgentUnit = "strake-agent.service";
 
 /// Whether a path is one of them or lies in one of their folders, however it is written: "//", "/./", "..", a slash at
-/// the end.
+/// the end, or by the links every system has (/bin, /var/run, /ostree, /proc/1/root).
 bool is_agent_path(std::string_view path);
 
 /// A member of an Ignition config that names one.

@@ -8,21 +8,46 @@
 namespace strake::machineconfig::agent_files_test {
 
 TEST(AgentFiles, AreTheirsHoweverTheyAreWritten) {
-  for (const char* path :
-       {"/var/lib/strake", "/var/lib/strake/", "/var/lib/strake/agent-journal.json", "//var/lib//strake/x",
-        "/var/./lib/strake", "/etc/../var/lib/strake/x", "/var/lib/other/../strake/x", "/../var/lib/strake",
-        "/etc/strake/kubeconfig", "/etc/strake/agent/client.key", "/etc/machine-config-daemon/currentconfig",
-        "/usr/local/bin/strake", "/usr/bin/strake", "/etc/systemd/system/strake-agent.service",
-        "/etc/systemd/system/strake-agent.service.d/10-x.conf", "/etc/systemd/system/strake-.service.d/10-x.conf",
-        "/etc/systemd/system/multi-user.target.wants/strake-agent.service",
-        "/usr/lib/systemd/system/strake-agent.service", "/run/systemd/system/strake-agent.service.d/x.conf"}) {
+  for (const char* path : {"/var/lib/strake",
+                           "/var/lib/strake/",
+                           "/var/lib/strake/agent-journal.json",
+                           "//var/lib//strake/x",
+                           "/var/./lib/strake",
+                           "/etc/../var/lib/strake/x",
+                           "/var/lib/other/../strake/x",
+                           "/../var/lib/strake",
+                           "/etc/strake/kubeconfig",
+                           "/etc/strake/agent/client.key",
+                           "/etc/machine-config-daemon/currentconfig",
+                           "/usr/local/bin/strake",
+                           "/usr/bin/strake",
+                           "/etc/systemd/system/strake-agent.service",
+                           "/etc/systemd/system/strake-agent.service.d/10-x.conf",
+                           "/etc/systemd/system/strake-.service.d/10-x.conf",
+                           "/etc/systemd/system/multi-user.target.wants/strake-agent.service",
+                           "/usr/lib/systemd/system/strake-agent.service",
+                           "/run/systemd/system/strake-agent.service.d/x.conf",
+                           "/bin/strake",
+                           "/sbin/strake",
+                           "/usr/sbin/strake",
+                           "/var/run/strake/agent.sock",
+                           "/var/usrlocal/bin/strake",
+                           "/lib/systemd/system/strake-agent.service",
+                           "/var/run/systemd/system/strake-agent.service",
+                           "/var/usrlocal/lib/systemd/system/strake-agent.service",
+                           "/proc/1/root/var/lib/strake/x",
+                           "/proc/self/root/proc/self/root/var/run/strake",
+                           "/sysroot/ostree/deploy/fedora/var/lib/strake",
+                           "/ostree/deploy/fedora/var/lib/strake/x",
+                           "/ostree/deploy/fedora/deploy/0a1b.0/etc/strake/kubeconfig"}) {
     EXPECT_TRUE(is_agent_path(path)) << path;
   }
   for (const char* path :
        {"/var/lib/strakes", "/var/lib/strake-other/x", "/var/lib", "/etc/strake/first-boot", "/etc/strake-sample.conf",
         "/etc/machine-config-daemon/no-reboot/containers-gpg.pub", "/usr/local/bin/strake-helper",
         "/etc/systemd/system/strake-sample.service", "/etc/systemd/system/my-strake-agent.service",
-        "/opt/strake-agent.service", "/var/lib/strake/../x", ""}) {
+        "/opt/strake-agent.service", "/var/lib/strake/../x", "", "/bin/strake-helper", "/binary/strake", "/proc/1",
+        "/proc/1/root", "/ostree/deploy", "/ostree/deploy/fedora/deploy/0a1b.0", "/var/running/strake"}) {
     EXPECT_FALSE(is_agent_path(path)) << path;
   }
 }
@@ -47,6 +72,10 @@ TEST(AgentFiles, AMachineConfigThatNamesThemIsRefused) {
        "storage.links[0].path: "},
       {"link in the place of a folder above", R"("storage":{"links":[{"path":"/var/lib","target":"/tmp"}]})",
        "storage.links[0].path: "},
+      {"by another name", R"("storage":{"files":[{"path":"/bin/strake"}]})",
+       "storage.files[0].path: /bin/strake belongs to the agent of the node"},
+      {"link by another name", R"("storage":{"links":[{"path":"/opt/x","target":"/var/run/strake"}]})",
+       "storage.links[0].target: "},
       {"link that leads there", R"("storage":{"links":[{"path":"/opt/x","target":"/var/lib/strake"}]})",
        "storage.links[0].target: "},
       {"relative link that leads there", R"("storage":{"links":[{"path":"/opt/x","target":"../var/lib/strake/y"}]})",
