@@ -215,6 +215,7 @@ TEST(Secrets, ByTheirPlace) {
       {"/etc/shadow", 0644, SecretKind::kPasswordHash},
       {"/etc/app/token", 0644, SecretKind::kPrivateFile},
       {"/etc/wireguard/wg0.conf", 0644, SecretKind::kPrivateFile},
+      {"/etc/mco/proxy.env", 0644, SecretKind::kPrivateFile},
       {"/etc/app.conf", 0600, SecretKind::kPrivateFile},
       {"/etc/app.conf", 0400, SecretKind::kPrivateFile},
       {"/etc/app.conf", 0100600, SecretKind::kPrivateFile},

@@ -79,8 +79,9 @@ std::optional<SecretKind> find_secret_place(std::string_view path, std::optional
       ".pypirc",          ".s3cfg",       ".boto",       "passphrase", ".erlang.cookie"};
   static constexpr std::array<std::string_view, 7> kSecretEndings = {".token",   ".password", ".secret",    ".secrets",
                                                                      "-secrets", ".psk",      ".passphrase"};
-  static constexpr std::array<std::string_view, 4> kSecretFolders = {"/run/secrets/", "/etc/credstore/",
-                                                                     "/etc/wireguard/", "/.aws/credentials"};
+  // The URL of a proxy may hold a password.
+  static constexpr std::array<std::string_view, 5> kSecretFolders = {
+      "/run/secrets/", "/etc/credstore/", "/etc/wireguard/", "/.aws/credentials", "/etc/mco/proxy.env"};
   if (is_any(file, kSecretFiles) || ends_with_any(file, kSecretEndings) || contains_any(whole, kSecretFolders)) {
     return SecretKind::kPrivateFile;
   }
