@@ -362,6 +362,64 @@ TEST_F(ConfigCommandsTest, RenderNamesWhatAClusterWouldMakeOfOtherObjectsAndCanM
   EXPECT_EQ(refused.exit.exit_code, 1);
   EXPECT_NE(refused.stderr_bytes.find("Image cluster: spec.registrySources.allowedRegistries"), std::string::npos)
       << refused.stderr_bytes;
+  const std::string broken = write("broken.yaml", base + file_config("60-x", "worker", "not/absolute", "x")).string();
+  const ProcessOutput compared =
+      run_strake({"diff", write("base.yaml", base).string(), broken, "--os-image", "img", "--pool", "worker"});
+  EXPECT_EQ(compared.exit.exit_code, 1);
+  EXPECT_NE(compared.stderr_bytes.find("after: " + broken + ":"), std::string::npos) << compared.stderr_bytes;
+}
+
+/// A KubeletConfig over a base config that has a kubelet.conf.
+TEST_F(ConfigCommandsTest, DiffExplainAndLintTakeInWhatIsMadeOfOtherObjects) {
+  const auto input = [&](const std::string& name, const std::string& settings) {
+    return write(name, file_config("01-worker-kubelet", "worker", "/etc/kubernetes/kubelet.conf",
+                                   "kind:%20KubeletConfiguration%0AapiVersion:%20kubelet.config.k8s.io/v1beta1%0A") +
+                           "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n"
+                           "metadata: {name: pods}\nspec:\n  machineConfigPoolSelector:\n    matchLabels:\n"
+                           "      pools.operator.machineconfiguration.openshift.io/worker: ''\n  kubeletConfig: " +
+                           settings + "\n")
+        .string();
+  };
+  const std::string few = input("few.yaml", "{maxPods: 100}"), many = input("many.yaml", "{maxPods: 200}");
+  const ProcessOutput difference = run_strake({"diff", few, many, "--generated", "--os-image", "img"});
+  EXPECT_EQ(difference.exit.exit_code, 2) << difference.stderr_bytes;
+  EXPECT_NE(difference.stdout_bytes.find("-maxPods: 100"), std::string::npos) << difference.stdout_bytes;
+  EXPECT_NE(difference.stdout_bytes.find("+maxPods: 200"), std::string::npos);
+  EXPECT_NE(difference.stdout_bytes.find("99-worker-generated-kubelet"), std::string::npos) << "where it comes from";
+  EXPECT_NE(difference.stdout_bytes.find("what is made of it is shown with the pools"), std::string::npos);
+  EXPECT_EQ(run_strake({"diff", few, few, "--generated", "--os-image", "img"}).exit.exit_code, 0);
+  const ProcessOutput plain = run_strake({"diff", few, many, "--os-image", "img"});
+  EXPECT_EQ(plain.exit.exit_code, 2);
+  EXPECT_EQ(plain.stdout_bytes.find("maxPods"), std::string::npos) << plain.stdout_bytes;
+
+  const std::string path = "/etc/kubernetes/kubelet.conf";
+  const ProcessOutput explained = run_strake({"explain", "worker", path, "-f", many, "--generated"});
+  EXPECT_EQ(explained.exit.exit_code, 0) << explained.stderr_bytes;
+  EXPECT_NE(explained.stdout_bytes.find("maxPods: 200"), std::string::npos) << explained.stdout_bytes;
+  EXPECT_NE(explained.stdout_bytes.find("* 99-worker-generated-kubelet"), std::string::npos);
+  const ProcessOutput without = run_strake({"explain", "worker", path, "-f", many});
+  EXPECT_EQ(without.stdout_bytes.find("maxPods"), std::string::npos);
+  EXPECT_NE(without.stderr_bytes.find("99-worker-generated-kubelet is not in the input"), std::string::npos);
+
+  const auto lint = [](const std::string& file, const char* more = "--fail-on=warning") {
+    return run_strake({"config", "lint", "-f", file, "--ignore", "platform-path", more});
+  };
+  EXPECT_EQ(lint(many).exit.exit_code, 0) << lint(many).stdout_bytes;
+  EXPECT_NE(lint(many).stderr_bytes.find("99-worker-generated-kubelet is not in the input"), std::string::npos);
+  EXPECT_EQ(lint(many, "--generated").stderr_bytes, "");
+  const std::string refused = input("refused.yaml", "{clusterDomain: x}");
+  EXPECT_EQ(lint(refused).exit.exit_code, 2);
+  EXPECT_EQ(lint(refused, "--generated").exit.exit_code, 2) << "a finding, and not the end";
+  EXPECT_NE(lint(refused).stdout_bytes.find("error: KubeletConfig pods: would be refused: spec.kubeletConfig"),
+            std::string::npos)
+      << lint(refused).stdout_bytes;
+  // The side before is what there is; the side after is what is proposed.
+  const ProcessOutput repaired = run_strake({"diff", refused, many, "--generated", "--os-image", "img"});
+  EXPECT_EQ(repaired.exit.exit_code, 2) << repaired.stderr_bytes;
+  EXPECT_NE(repaired.stderr_bytes.find("warning: before: KubeletConfig pods: spec.kubeletConfig.clusterDomain"),
+            std::string::npos)
+      << repaired.stderr_bytes;
+  EXPECT_EQ(run_strake({"diff", many, refused, "--generated", "--os-image", "img"}).exit.exit_code, 1);
 }
 
 TEST_F(ConfigCommandsTest, DiffOfAChangedSetAndOfFoldersInFolders) {

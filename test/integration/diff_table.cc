@@ -221,6 +221,24 @@ std::string verdict_of(const InProcessOutput& output) {
   }
 }
 
+namespace {
+
+/// "after: after/a.yaml:12: pool worker: ..." without the place: a cluster has none.
+std::string without_place(std::string line) {
+  for (const std::string_view side : {"before", "after"}) {
+    const std::string start = fmt::format("{0}: {0}", side);
+    const std::size_t at = line.find(start);
+    if (at == std::string::npos) continue;
+    const std::size_t place = at + side.size() + 2;
+    const std::size_t end = line.find(": ", place);
+    if (end == std::string::npos || !is_digit(line[end - 1])) continue;
+    line.erase(place, end + 2 - place);
+  }
+  return line;
+}
+
+}  // namespace
+
 std::vector<std::string> summary_of(const InProcessOutput& output, const SidePlaces& places) {
   std::vector<std::string> lines;
   const auto document = json::parse(output.out);
@@ -238,7 +256,8 @@ std::vector<std::string> summary_of(const InProcessOutput& output, const SidePla
   }
   constexpr std::string_view kWarning = "strake: warning: ", kError = "strake: ";
   for (const std::string_view said : split(output.err, '\n')) {
-    std::string line = replaced(replaced(std::string(said), places.before, "before"), places.after, "after");
+    std::string line =
+        without_place(replaced(replaced(std::string(said), places.before, "before"), places.after, "after"));
     // What reaches no node is in the document already.
     if (line.empty() || line.find("is taken by no pool") != std::string::npos) continue;
     lines.push_back(line.starts_with(kWarning) ? "warns " + line.substr(kWarning.size())

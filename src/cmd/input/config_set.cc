@@ -5,6 +5,7 @@
 #include "cmd/input/connection.h"
 #include "cmd/input/release_input.h"
 #include "cmd/input/text_input.h"
+#include "cmd/version.h"
 #include "machineconfig/validate.h"
 
 namespace strake::cmd {
@@ -44,6 +45,20 @@ Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set
         "given; osImageURL stays empty, so names differ from a cluster's");
   }
   return machineconfig::with_images(std::move(set), images);
+}
+
+machineconfig::GeneratedSet made_if_asked(machineconfig::ConfigSet set, const Invocation& invocation) {
+  if (!invocation.is_set(kGeneratedOption.name)) return {std::move(set)};
+  return machineconfig::with_generated(std::move(set), std::string(kVersion));
+}
+
+Result<machineconfig::ConfigSet> with_generated_option(machineconfig::ConfigSet set, const Invocation& invocation) {
+  machineconfig::GeneratedSet made = made_if_asked(std::move(set), invocation);
+  if (!made.refusals.empty()) return std::move(made.refusals.front());
+  for (const machineconfig::GeneratedNote& note : machineconfig::generated_notes(made.set)) {
+    invocation.out().warn(note.to_string());
+  }
+  return std::move(made.set);
 }
 
 Result<ConfigFiles> read_config_input(const Invocation& invocation) {

@@ -6,6 +6,7 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/input/config_input.h"
+#include "machineconfig/generate/generate_set.h"
 #include "machineconfig/render/render_set.h"
 
 namespace strake::cmd {
@@ -15,6 +16,11 @@ inline constexpr OptionSpec kOsImageOption{"os-image", "REF",
 inline constexpr OptionSpec kExtensionsImageOption{"extensions-image", "REF", "extensions image, likewise"};
 inline constexpr OptionSpec kReleaseOption{
     "release", "REF", "take both images from this release (registry, layout or archive), likewise"};
+
+inline constexpr OptionSpec kGeneratedOption{
+    "generated", "",
+    "with the MachineConfigs that Strake makes of KubeletConfigs, ContainerRuntimeConfigs, mirror sets, image policies "
+    "and the Image config"};
 
 /// -f, or the cluster of the kubeconfig, of which no lines are known.
 Result<ConfigFiles> read_config_input(const Invocation& invocation);
@@ -34,6 +40,12 @@ Result<T> placed(Result<T> made, const ConfigFiles& files) {
 
 /// --os-image, --extensions-image and --release, where the set names no images; warns when there are none at all.
 Result<machineconfig::ConfigSet> with_image_options(machineconfig::ConfigSet set, const Invocation& invocation);
+
+/// With --generated the set with what Strake makes of its KubeletConfigs and their like, else as it is; then a warning
+/// names what it lacks or would not stay as it is. A source that is refused is an error.
+Result<machineconfig::ConfigSet> with_generated_option(machineconfig::ConfigSet set, const Invocation& invocation);
+/// The same with --generated; else as it is. Who refuses a source tells its warning or finding.
+machineconfig::GeneratedSet made_if_asked(machineconfig::ConfigSet set, const Invocation& invocation);
 
 /// All pools of the set, or the one named; kNotFound lists those there are.
 Result<std::vector<kube::ObjectPtr>> chosen_pools(const machineconfig::ConfigSet& set, const std::string& only);

@@ -16,6 +16,12 @@ namespace {
 
 bool is_rendered(const kube::ObjectPtr& config) { return config && !pool_of_rendered(config->name()).empty(); }
 
+/// One MachineConfig; beside it nothing that a cluster makes others of, unless it is rendered already.
+bool stands_for_itself(const machineconfig::ConfigSet& set) {
+  if (set.configs.size() != 1 || !set.pools.empty()) return false;
+  return is_rendered(set.configs.front()) || (set.generators.empty() && set.mirror_policies.empty());
+}
+
 /// "50-site" is a MachineConfig; of other kinds "KubeletConfig/max-pods", "pool/infra".
 Status leave_out(machineconfig::ConfigSet& set, const std::string& what) {
   const std::size_t slash = what.find('/');
@@ -46,12 +52,37 @@ Result<DiffSides> DiffInput::read() {
     if (!a.empty()) {
       STRAKE_TRY(before.set, with_image_options(std::move(before.set), invocation_));
     }
-    return changed(std::move(before));
+    STRAKE_TRY(DiffSides sides, changed(std::move(before)));
+    return with_generated_configs(std::move(sides));
   }
   DiffSides sides;
   STRAKE_TRY(sides.before, read_operand(a, Which::kBefore));
   STRAKE_TRY(sides.after, read_operand(b, Which::kAfter));
   STRAKE_CHECK_OK(settle_forms(sides));
+  return with_generated_configs(std::move(sides));
+}
+
+Error DiffSide::placed(Error failure) const {
+  // The last file that has an object is the one it is from.
+  for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
+    const std::size_t contexts = failure.contexts().size();
+    failure = with_place(std::move(failure), set.configs, *source);
+    if (failure.contexts().size() > contexts) break;
+  }
+  return failure;
+}
+
+/// What a cluster holds has them already, made by whoever manages it.
+Result<DiffSides> DiffInput::with_generated_configs(DiffSides sides) {
+  if (!invocation_.is_set(kGeneratedOption.name)) return sides;
+  if (!sides.before.single && !before_is_cluster_) {
+    machineconfig::GeneratedSet made = made_if_asked(std::move(sides.before.set), invocation_);
+    for (const Error& refusal : made.refusals) invocation_.out().warn(fmt::format("before: {}", refusal.to_string()));
+    sides.before.set = std::move(made.set);
+  }
+  if (!sides.after.single) {
+    STRAKE_TRY_CONTEXT(sides.after.set, with_generated_option(std::move(sides.after.set), invocation_), "after");
+  }
   return sides;
 }
 
@@ -92,8 +123,9 @@ Result<DiffSide> DiffInput::read_files(const std::string& path, Which which) {
   STRAKE_TRY(ConfigFiles files, read_config_files(path, options));
   for (const std::string& note : files.notes) invocation_.out().warn(note);
   DiffSide side;
-  if (files.set.configs.size() == 1 && files.set.pools.empty()) side.single = files.set.configs.front();
+  if (stands_for_itself(files.set)) side.single = files.set.configs.front();
   side.set = std::move(files.set);
+  side.sources.push_back(std::move(files.sources));
   return side;
 }
 
@@ -107,6 +139,7 @@ Result<DiffSides> DiffInput::changed(DiffSide before) {
     STRAKE_TRY(const ConfigFiles added, read_config_files(path, options));
     for (const std::string& note : added.notes) invocation_.out().warn(note);
     sides.after.set.lay_over(added.set);
+    sides.after.sources.push_back(added.sources);
   }
   for (const std::string& what : invocation_.list("without")) STRAKE_CHECK_OK(leave_out(sides.after.set, what));
   return sides;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/runtime.h"
 #include "cmd/cli/command.h"
@@ -19,6 +20,10 @@ namespace strake::cmd {
 struct DiffSide {
   kube::ObjectPtr single{};
   machineconfig::ConfigSet set{};
+  std::vector<SourceLines> sources{};  ///< of the files it was read from; later ones replace objects of earlier ones
+
+  /// "site.yaml:12: ...": the error of a render with its place, where it is about a field of a MachineConfig.
+  Error placed(Error failure) const;
 };
 
 struct DiffSides {
@@ -47,6 +52,7 @@ class DiffInput {
   Result<DiffSide> read_files(const std::string& path, Which which);
   Result<DiffSides> changed(DiffSide before);
   Status settle_forms(DiffSides& sides);
+  Result<DiffSides> with_generated_configs(DiffSides sides);
   Result<kube::KubeApi*> cluster();
 
   const Invocation& invocation_;

@@ -15,8 +15,11 @@ using machineconfig::LintFinding;
 using machineconfig::LintRule;
 using machineconfig::LintRuleId;
 
-/// The field of the object a finding is about, of the pool where it is about no MachineConfig.
+/// The field of the object a finding is about, of the pool where it is about no other.
 SourceField source_field(const LintFinding& finding) {
+  if (const std::size_t space = finding.source.find(' '); space != std::string::npos) {
+    return {finding.source.substr(0, space), finding.source.substr(space + 1), finding.field};
+  }
   const bool is_config = !finding.config.empty();
   return {is_config ? "MachineConfig" : "MachineConfigPool", is_config ? finding.config : finding.pool, finding.field};
 }

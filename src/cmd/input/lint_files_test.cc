@@ -278,6 +278,38 @@ std::vector<Planted> planted() {
       "  annotations: {machineconfiguration.openshift.io/generated-by-controller-version: x}\n"
       "spec:\n  config:\n    ignition: {version: 3.5.0}\n    storage:\n      files:\n"
       "      - {path: /etc/kubernetes/kubelet.conf, contents: {source: 'data:,'}}\n");
+  // What is made of other objects.
+  const auto limits = [](std::string_view settings) {
+    return fmt::format(
+        "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: ContainerRuntimeConfig\nmetadata: {{name: "
+        "limits}}\n"
+        "spec:\n  machineConfigPoolSelector:\n    matchLabels:\n"
+        "      pools.operator.machineconfiguration.openshift.io/worker: ''\n  containerRuntimeConfig:\n{}",
+        settings);
+  };
+  add("limits that are refused", config("50-a", "  kernelArguments: [a]\n") +
+                                     limits("    logLevel: debug\n    pidsLimit: 3  #! generator-refused\n"));
+  add("limits that are only not made yet", config("50-a", "  kernelArguments: [a]\n") + limits("    pidsLimit: 30\n"));
+  add("limits that were made of something else",
+      "apiVersion: machineconfiguration.openshift.io/v1  #! generated-outdated\nkind: MachineConfig\nmetadata:\n"
+      "  name: 99-worker-generated-containerruntime\n"
+      "  labels: {machineconfiguration.openshift.io/role: worker}\n"
+      "  annotations: {machineconfiguration.openshift.io/generated-by-controller-version: x}\n"
+      "spec:\n  config:\n    ignition: {version: 3.5.0}\n    storage:\n      files:\n"
+      "      - path: /etc/crio/crio.conf.d/01-ctrcfg-pidsLimit\n"
+      "        contents: {source: 'data:,%5Bcrio.runtime%5D%0Apids_limit%3D20'}\n" +
+          limits("    pidsLimit: 30\n"));
+  add("a base config that is overridden is not the user's",
+      "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  name: 01-worker-x\n"
+      "  labels: {machineconfiguration.openshift.io/role: worker}\n"
+      "  annotations: {machineconfiguration.openshift.io/generated-by-controller-version: x}\n"
+      "spec:\n  config:\n    ignition: {version: 3.5.0}\n    storage:\n      files:\n"
+      "      - {path: /etc/x, contents: {source: 'data:,1'}}\n" +
+          file("50-a", "      - {path: /etc/x, contents: {source: 'data:,2'}}\n"));
+  add("mirrors that are refused",
+      config("50-a", "  kernelArguments: [a]\n") +
+          "---\napiVersion: config.openshift.io/v1  #! generator-refused\nkind: ImageDigestMirrorSet\n"
+          "metadata: {name: m}\nspec: {imageDigestMirrors: [{source: 'a b', mirrors: [m]}]}\n");
   // Silenced.
   add("silenced on the line", config("50-a", "  fips: true  # strake:ignore fips it is meant\n"));
   add("silenced on the line before",

@@ -5,6 +5,7 @@
 
 #include "base/secrets.h"
 #include "base/text.h"
+#include "base/visible_text.h"
 #include "cmd/output/result_document.h"
 #include "codec/digest.h"
 
@@ -20,6 +21,7 @@ using machineconfig::LintRuleId;
 /// "pool infra: MachineConfig 50-x: "
 std::string about_of(const LintFinding& finding) {
   std::string about = finding.config.empty() ? "" : fmt::format("MachineConfig {}: ", finding.config);
+  if (!finding.source.empty()) about = fmt::format("{}: ", finding.source);
   if (!finding.pool.empty()) about = fmt::format("pool {}: {}", finding.pool, about);
   return about;
 }
@@ -96,7 +98,9 @@ std::string LintReport::text() const {
   std::string text;
   for (const auto& [finding, place] : findings) {
     text += fmt::format("{}{}{}: {} [{}]\n", place.to_string(), place.is_known() ? ": " : "",
-                        ignition::to_string(finding.severity()), whole_message(finding), lint_rule(finding.rule).name);
+                        ignition::to_string(finding.severity()),
+                        visible_line(whole_message(finding)),  // names come from files; none starts a line of its own
+                        lint_rule(finding.rule).name);
   }
   const std::string left_out = silenced == 0 ? "" : fmt::format("; {} silenced by comments", silenced);
   if (findings.empty()) return fmt::format("{} MachineConfigs, nothing to say{}\n", configs, left_out);
@@ -114,6 +118,7 @@ json::Value LintReport::json() const {
                         {"repair", finding.how_to_repair()}};
     if (!finding.config.empty()) object["machineConfig"] = finding.config;
     if (!finding.pool.empty()) object["pool"] = finding.pool;
+    if (!finding.source.empty()) object["source"] = finding.source;
     if (!finding.field.empty()) object["field"] = json::path_text(finding.field);
     if (place.is_known()) {
       object["place"] = place.to_string();

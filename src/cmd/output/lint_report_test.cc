@@ -26,7 +26,7 @@ LintReport sample() {
 TEST(LintReport, TextIsWhatEditorsJumpTo) {
   EXPECT_EQ(
       sample().text(),
-      "/work/mani fests/a,b:%.yaml:12: error: MachineConfig 50-a: spec.kernelType: 100% wrong,\nreally [invalid]\n"
+      "/work/mani fests/a,b:%.yaml:12: error: MachineConfig 50-a: spec.kernelType: 100% wrong,\\nreally [invalid]\n"
       "warning: pool worker: large; put large contents into the OS image, or compress them [large]\n");
   EXPECT_EQ((LintReport{.configs = 2}.text()), "2 MachineConfigs, nothing to say\n");
   EXPECT_EQ((LintReport{.configs = 2, .silenced = 1}.text()),

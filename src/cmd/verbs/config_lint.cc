@@ -25,6 +25,7 @@ constexpr OptionSpec kLintOptions[] = {
     kFilesOption,
     kRecursiveOption,
     kFilesDirOption,
+    kGeneratedOption,
     {"ignore", "RULES", "rules to leave out, separated by commas", "", kListValue},
     {"fail-on", "SEVERITY", "exit with 2 when there is a finding as bad as this: warning or error", "warning",
      one_of(kLintFailOnWords)},
@@ -62,7 +63,13 @@ Result<int> explain_rules(const Invocation& invocation) {
 
 Result<LintReport> lint_input(const Invocation& invocation) {
   STRAKE_TRY(const auto ignored, ignored_rules(invocation.list("ignore")));
-  STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
+  STRAKE_TRY(ConfigFiles files, read_config_input(invocation));
+  files.set = made_if_asked(std::move(files.set), invocation).set;
+  // What is refused or outdated is a finding; what is not there is none.
+  for (const machineconfig::GeneratedNote& note : machineconfig::generated_notes(files.set)) {
+    using What = machineconfig::GeneratedNote::What;
+    if (note.what == What::kMissing || note.what == What::kUnknown) invocation.out().warn(note.to_string());
+  }
   std::error_code failure;
   LintReport report = lint_files(files, ignored);
   report.folder = std::filesystem::current_path(failure).string();
@@ -101,6 +108,10 @@ const CommandSpec kConfigLintCommand{
     "A rule is left out with --ignore, or where it is meant by a comment in the file, at the end of the line, on the "
     "lines before it, or at the head of the document for all of it (JSON has no comments):\n\n"
     "  # strake:ignore RULE[,RULE] reason\n\n"
+    "A cluster also makes MachineConfigs of KubeletConfigs, ContainerRuntimeConfigs, mirror sets, image policies and "
+    "the "
+    "Image config. One that would be refused, and a generated one in the input that a cluster would change, is a "
+    "finding; one that the input lacks is only named, and --generated lints with what Strake makes.\n\n"
     "  strake config lint -f manifests/ --ignore no-pool\n"
     "  strake config lint --rules                             every rule on a line\n"
     "  strake config lint --explain stale-hash\n"

@@ -45,6 +45,7 @@ constexpr OptionSpec kDiffOwnOptions[] = {
      "", kListValue},
     kRecursiveOption,
     kFilesDirOption,
+    kGeneratedOption,
     {"pool", "NAME", "only this pool"},
     {"policy", "FILE", "a MachineConfiguration whose disruption policy and overrides count, instead of the input's", "",
      kFileValue},
@@ -75,19 +76,21 @@ struct Comparison {
   Comparand after;
 };
 
-Result<Comparand> as_it_stands(const kube::ObjectPtr& config) {
+Result<Comparand> as_it_stands(const DiffSide& side) {
+  const kube::ObjectPtr& config = side.single;
   // Rendered configs were read when they were rendered; anything else is judged as one of a set is.
   if (pool_of_rendered(config->name()).empty()) {
-    STRAKE_CHECK_OK(machineconfig::read_fragment(*config));
+    if (auto read = machineconfig::read_fragment(*config); !read.ok()) return side.placed(std::move(read).error());
   }
   return Comparand{config, std::nullopt};
 }
 
-Result<Comparand> rendered_for(const ConfigSet& set, const kube::ObjectPtr& pool) {
-  machineconfig::RenderInput input = machineconfig::render_input(set, pool);
+Result<Comparand> rendered_for(const DiffSide& side, const kube::ObjectPtr& pool) {
+  machineconfig::RenderInput input = machineconfig::render_input(side.set, pool);
   input.size_limit = std::nullopt;
-  STRAKE_TRY_CONTEXT(machineconfig::RenderPlan plan, machineconfig::render_pool(input), "pool {}", pool->name());
-  return Comparand{std::make_shared<const kube::Object>(std::move(plan.rendered)), std::move(input)};
+  auto plan = machineconfig::render_pool(input).context("pool {}", pool->name());
+  if (!plan.ok()) return side.placed(std::move(plan).error());
+  return Comparand{std::make_shared<const kube::Object>(std::move(plan->rendered)), std::move(input)};
 }
 
 /// What is compared, read from a config that nobody keeps afterwards: a large one is in memory once. Configs that are
@@ -106,9 +109,9 @@ kube::ObjectPtr find_pool(const std::vector<kube::ObjectPtr>& pools, const std::
 }
 
 Result<Comparand> one_side(const DiffSide& side, const std::string& pool) {
-  if (side.single) return as_it_stands(side.single);
+  if (side.single) return as_it_stands(side);
   STRAKE_TRY(const auto pools, chosen_pools(side.set, pool));
-  return rendered_for(side.set, pools.front());
+  return rendered_for(side, pools.front());
 }
 
 /// Told of one comparison after the other, so that no two are in memory at once.
@@ -132,9 +135,9 @@ Status compare_with_single(const DiffSides& sides, const std::string& only, cons
 }
 
 /// Pools of the side after; what they come from and those that go are changes of the set.
-Status compare_sets(const ConfigSet& before, const ConfigSet& after, const std::string& only,
-                    const ComparisonVisitor& visit) {
-  const auto old_pools = machineconfig::pools_of(before), new_pools = machineconfig::pools_of(after);
+Status compare_sets(const DiffSides& sides, const std::string& only, const ComparisonVisitor& visit) {
+  const auto& [before, after] = sides;
+  const auto old_pools = machineconfig::pools_of(before.set), new_pools = machineconfig::pools_of(after.set);
   std::set<std::string> names;
   for (const auto& pools : {old_pools, new_pools}) {
     for (const kube::ObjectPtr& pool : pools) names.insert(pool->name());
@@ -245,7 +248,10 @@ void tell_odd_roles(const ConfigSet& before, const ConfigSet& after, Output& out
 /// Everything that is not in a rendered config.
 json::Array compare_rest(const Invocation& invocation, const DiffSides& sides, ConfigDifference& findings) {
   if (sides.before.single || sides.after.single) return {};
-  findings.set_changes = machineconfig::diff_sets(sides.before.set, sides.after.set);
+  findings.set_changes =
+      machineconfig::diff_sets(sides.before.set, sides.after.set,
+                               invocation.is_set(kGeneratedOption.name) ? machineconfig::GeneratedConfigs::kShown
+                                                                        : machineconfig::GeneratedConfigs::kNotShown);
   // One pool was asked about: what is set about others does not count.
   const std::string& only = invocation.value("pool");
   std::erase_if(findings.set_changes, [&](const machineconfig::SetChange& change) {
@@ -342,9 +348,8 @@ Result<int> show_difference(const Invocation& invocation, DiffFormat format) {
   json::Array unused = compare_rest(invocation, sides, findings.found);
   const std::string& only = invocation.value("pool");
   const auto add = [&](Comparison comparison) { return findings.add(std::move(comparison)); };
-  STRAKE_CHECK_OK(sides.before.single || sides.after.single
-                      ? compare_with_single(sides, only, add)
-                      : compare_sets(sides.before.set, sides.after.set, only, add));
+  STRAKE_CHECK_OK(sides.before.single || sides.after.single ? compare_with_single(sides, only, add)
+                                                            : compare_sets(sides, only, add));
   if (input.live_cluster() != nullptr) STRAKE_CHECK_OK(findings.count_nodes(*input.live_cluster(), input.call()));
   const ConfigDifference& found = findings.found;
   switch (format) {
@@ -381,11 +386,13 @@ const CommandSpec kDiffCommand{
     "  strake diff rendered-worker-1a2b... rendered-worker-3c4d...\n"
     "  strake diff main/ branch/ -o json                      for CI\n\n"
     "Pools that come and go, what is set about them (paused, maxUnavailable, nodeSelector), policies, and objects the "
-    "platform makes MachineConfigs of (KubeletConfig, mirror sets) are differences too, each with what it does. What "
+    "platform makes MachineConfigs of (KubeletConfig, mirror sets) are differences too, each with what it does; with "
+    "--generated what Strake makes of them is compared as well. What "
     "does not count, and a MachineConfig no pool takes, is named. An empty folder is a side without anything. What is "
     "wrong with the side before (a key twice, a config that cannot be rendered) is a warning, so that a repair can be "
     "reviewed; with the side after it is an error.\n\n"
     "  strake diff --without 50-old --with new/ -R            what if I replace that?\n"
+    "  strake diff main/ branch/ --generated                  what does my KubeletConfig come to?\n"
     "  strake diff main/ branch/ --fail-on reboot             fail only when nodes may reboot\n"
     "  strake diff main/ branch/ -o markdown > comment.md     for a comment on the pull request\n\n"
     "-o json: differs, setChanges, unused, and pools: for each before, after, reconcilable, reason, changedFiles, "

@@ -35,6 +35,7 @@ constexpr OptionSpec kExplainOptions[] = {
     kFilesOption,
     kRecursiveOption,
     kFilesDirOption,
+    kGeneratedOption,
     kOutputOption,
     kKubeconfigOption,
     kContextOption,
@@ -177,7 +178,8 @@ Result<int> run_explain(const Invocation& invocation) {
   const bool all = invocation.is_set("all");
   const std::string &name = invocation.value("POOL"), &what = invocation.value("WHAT");
   if (all == !what.empty()) return error(Code::kInvalidArgument, "say WHAT is to be explained, or --all");
-  STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
+  STRAKE_TRY(ConfigFiles files, read_config_input(invocation));
+  STRAKE_TRY(files.set, with_generated_option(std::move(files.set), invocation));
   STRAKE_TRY(const auto pools, chosen_pools(files.set, name));
   machineconfig::RenderInput input = machineconfig::render_input(files.set, pools.front());
   input.size_limit = std::nullopt;
@@ -221,7 +223,8 @@ const CommandSpec kExplainCommand{
     "  strake explain worker /etc/chrony.conf\n"
     "  strake explain infra kubelet.service -f manifests/\n"
     "  strake explain worker nosmt\n"
-    "  strake explain worker --all                            everything, one line each",
+    "  strake explain worker --all                            everything, one line each\n"
+    "  strake explain worker /etc/kubernetes/kubelet.conf -f manifests/ --generated",
     kExplainArguments,
     kExplainOptions,
     run_explain,

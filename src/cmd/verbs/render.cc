@@ -12,7 +12,6 @@
 #include "cmd/version.h"
 #include "codec/json_indent.h"
 #include "codec/yaml.h"
-#include "machineconfig/generate/generate_set.h"
 #include "machineconfig/render/rendered_size.h"
 
 namespace strake::cmd {
@@ -27,8 +26,7 @@ constexpr OptionSpec kRenderOwnOptions[] = {
     kOsImageOption,
     kExtensionsImageOption,
     kReleaseOption,
-    {"generated", "",
-     "render what Strake makes of KubeletConfigs, ContainerRuntimeConfigs, mirror sets and the Image config too"},
+    kGeneratedOption,
     {"no-size-limit", "", "render configs that no API server would take"},
     {"o,output", "FORMAT", "yaml, json, name, or dir=PATH: one file a pool", "yaml"},
     kKubeconfigOption,
@@ -81,12 +79,7 @@ Status print_rendered(const std::string& format, std::vector<kube::Object> rende
 Result<std::vector<kube::Object>> render_pools(const Invocation& invocation) {
   STRAKE_TRY(const ConfigFiles files, read_config_input(invocation));
   STRAKE_TRY(machineconfig::ConfigSet set, with_image_options(files.set, invocation));
-  if (invocation.is_set("generated")) {
-    STRAKE_TRY(set, machineconfig::with_generated(std::move(set), std::string(kVersion)));
-  } else {
-    for (const std::string& note : machineconfig::generated_notes(set, std::string(kVersion)))
-      invocation.out().warn(note);
-  }
+  STRAKE_TRY(set, with_generated_option(std::move(set), invocation));
   STRAKE_TRY(const auto pools, chosen_pools(set, invocation.value("pool")));
   std::vector<kube::Object> rendered;
   for (const kube::ObjectPtr& pool : pools) {
@@ -136,8 +129,9 @@ const CommandSpec kRenderCommand{
     "the options. Without -f: what the cluster holds. Names are the Machine Config Operator's, byte for byte; nothing "
     "is written to a cluster.\n\n"
     "A cluster also makes MachineConfigs (99-<pool>-generated-...) of KubeletConfigs, ContainerRuntimeConfigs, mirror "
-    "sets and the Image config. Where the input lacks one, a warning names it; --generated adds what Strake makes of "
-    "them where it is the whole stack. The Machine Config Operator's own may differ in their bytes.\n\n"
+    "sets, image policies and the Image config. Where the input lacks one, or has one that a cluster would change, a "
+    "warning names it and what to do; --generated adds what Strake makes of them where it is the whole stack. The "
+    "Machine Config Operator's own may differ in their bytes: those in the input stay.\n\n"
     "  strake render -f manifests/ -o name\n"
     "  strake render -f manifests/ --pool infra --os-image quay.io/example/os@sha256:...\n"
     "  strake render -f manifests/ --generated -o name   as on a cluster that Strake manages alone\n"

@@ -1,6 +1,7 @@
 #include "machineconfig/diff/set_diff.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "api/node_annotations.h"
 #include "base/visible_text.h"
 #include "codec/json_patch.h"
+#include "machineconfig/generate/generate_set.h"
 #include "machineconfig/merge/select.h"
 
 namespace strake::machineconfig {
@@ -175,14 +177,17 @@ void compare_controller_config(const kube::ObjectPtr& before, const kube::Object
        true});
 }
 
+/// `is_shown`: of a kind, whether what is made of its objects is among the MachineConfigs.
 void compare_lists(const std::vector<kube::ObjectPtr>& before, const std::vector<kube::ObjectPtr>& after,
-                   std::vector<SetChange>& changes) {
+                   const std::function<bool(std::string_view)>& is_shown, std::vector<SetChange>& changes) {
   constexpr std::string_view kGenerated =
       "the platform makes MachineConfigs, or an OS image, of it, which is not rendered here: names and contents of the "
       "pools it is for will differ from what is shown, and their nodes may reboot";
   const ObjectsByName old_objects = by_name(before), new_objects = by_name(after);
+  constexpr std::string_view kShownWithPools = "what is made of it is shown with the pools it is for";
   const auto add = [&](const std::string& name, std::string_view what) {
-    changes.push_back({name, std::string(what), std::string(kGenerated), true});
+    const bool shown = is_shown(std::string_view(name).substr(0, name.find(' ')));
+    changes.push_back({name, std::string(what), std::string(shown ? kShownWithPools : kGenerated), !shown});
   };
   for (const auto& [name, object] : new_objects) {
     const auto old_object = old_objects.find(name);
@@ -199,14 +204,17 @@ void compare_lists(const std::vector<kube::ObjectPtr>& before, const std::vector
 
 }  // namespace
 
-std::vector<SetChange> diff_sets(const ConfigSet& before, const ConfigSet& after) {
+std::vector<SetChange> diff_sets(const ConfigSet& before, const ConfigSet& after, GeneratedConfigs generated) {
   std::vector<SetChange> changes;
   compare_pools(before, after, changes);
   compare_single(before.machine_configuration, after.machine_configuration,
                  "what later changes do to nodes is decided by another policy", changes);
   compare_controller_config(before.controller_config, after.controller_config, changes);
-  compare_lists(before.generators, after.generators, changes);
-  compare_lists(before.mirror_policies, after.mirror_policies, changes);
+  const auto is_shown = [&](std::string_view kind) {
+    return generated == GeneratedConfigs::kShown && shows_generated(before, kind) && shows_generated(after, kind);
+  };
+  compare_lists(before.generators, after.generators, is_shown, changes);
+  compare_lists(before.mirror_policies, after.mirror_policies, is_shown, changes);
   return changes;
 }
 

@@ -17,8 +17,12 @@ struct SetChange {
   bool may_reboot = false;  ///< nodes may be drained and rebooted because of it
 };
 
+/// Whether the sets hold the MachineConfigs that are made of other objects (with_generated); else only the objects.
+enum class GeneratedConfigs { kNotShown, kShown };
+
 /// In the order pools, policies, what the platform makes MachineConfigs of; each by name.
-std::vector<SetChange> diff_sets(const ConfigSet& before, const ConfigSet& after);
+std::vector<SetChange> diff_sets(const ConfigSet& before, const ConfigSet& after,
+                                 GeneratedConfigs generated = GeneratedConfigs::kNotShown);
 
 /// A MachineConfig that no pool of the set takes: no node gets it.
 struct UnusedConfig {

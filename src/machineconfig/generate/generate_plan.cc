@@ -29,7 +29,7 @@ bool takes_registries(const kube::Object& pool) {
          pool.name() == api::kArbiterPool;
 }
 
-/// The pool's MachineConfigs, to find base files in; none when it takes none.
+/// Those of the MachineConfigs that the pool takes, to find base files in; none when it takes none.
 std::vector<kube::ObjectPtr> selected_or_none(const kube::Object& pool, const std::vector<kube::ObjectPtr>& configs) {
   auto selected = select_configs(pool, configs);
   return selected.ok() ? *std::move(selected) : std::vector<kube::ObjectPtr>();
@@ -41,6 +41,9 @@ class Planner {
     for (const kube::ObjectPtr& pool : input.pools) {
       if (!pool->deleting()) pools_.push_back(pool);
     }
+    // They alone are read; the others are many.
+    std::ranges::copy_if(input.configs, std::back_inserter(bases_),
+                         [](const kube::ObjectPtr& config) { return is_base_config(config->name()); });
   }
 
   GeneratePlan run() {
@@ -90,7 +93,9 @@ class Planner {
     }
     if (candidate.pools.empty()) {
       candidate.verdict.refusal =
-          error(Code::kNotFound, "spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool");
+          error(Code::kNotFound,
+                "spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool; correct it, or "
+                "label the pool it is meant for");
     }
   }
 
@@ -149,7 +154,7 @@ class Planner {
   }
 
   Result<std::vector<GeneratedFile>> files_for(const kube::Object& generator, const kube::Object& pool) const {
-    const std::vector<kube::ObjectPtr> selected = selected_or_none(pool, input_.configs);
+    const std::vector<kube::ObjectPtr> selected = selected_or_none(pool, bases_);
     if (generated_kind(generator) == GeneratedKind::kKubelet) {
       return generate_kubelet_config({&generator, &pool, base_file(selected, kKubeletConfPath)});
     }
@@ -188,7 +193,7 @@ class Planner {
     std::vector<kube::Object> made;
     for (const kube::ObjectPtr& pool : pools_) {
       if (!takes_registries(*pool)) continue;
-      const std::vector<kube::ObjectPtr> selected = selected_or_none(*pool, input_.configs);
+      const std::vector<kube::ObjectPtr> selected = selected_or_none(*pool, bases_);
       RegistriesInput registries;
       registries.policies = input_.policies;
       if (input_.controller_config) {
@@ -207,6 +212,7 @@ class Planner {
       if (files->empty()) continue;
       made.push_back(generated_config(generated_name(pool->name(), GeneratedKind::kRegistries), pool->name(), *files,
                                       input_.version));
+      made.back().set_annotation(api::config_annotation::kGeneratedFrom, kFromRegistryPolicies);
     }
     std::ranges::move(made, std::back_inserter(plan_.configs));
   }
@@ -224,6 +230,7 @@ class Planner {
 
   const GenerateInput& input_;
   std::vector<kube::ObjectPtr> pools_;
+  std::vector<kube::ObjectPtr> bases_;
   std::map<std::string, std::string> owners_;  ///< generated name -> name of the generator
   std::set<std::string> kept_;                 ///< names nobody touches
   GeneratePlan plan_;

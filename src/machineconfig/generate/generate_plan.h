@@ -46,5 +46,7 @@ Result<bool> generator_selects(const kube::Object& generator, const kube::Object
 
 /// The value of the annotation kGeneratedFrom on MachineConfigs of this generator as it is now.
 std::string generated_from(const kube::Object& generator);
+/// The same on what is made of mirror sets, image policies and the Image config together.
+inline constexpr std::string_view kFromRegistryPolicies = "registries";
 
 }  // namespace strake::machineconfig

@@ -133,8 +133,16 @@ TEST(GeneratePlan, Numbers) {
       {"no number at all",
        {{.name = "a", .suffix = "x"}},
        "a: annotation machineconfiguration.openshift.io/mc-name-suffix: 'x' is neither empty nor 1 to 9; remove it"},
-      {"no pool", {{"a", "edge"}}, "a: spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool"},
-      {"no selector", {{"a", ""}}, "a: spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool"},
+      {"no pool",
+       {{"a", "edge"}},
+       "a: spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool; correct it, or label the pool "
+       "it "
+       "is meant for"},
+      {"no selector",
+       {{"a", ""}},
+       "a: spec.machineConfigPoolSelector: selects the labels of no MachineConfigPool; correct it, or label the pool "
+       "it "
+       "is meant for"},
       {"refused ones do not hold up others",
        {{.name = "a", .settings = R"({"maxPods":-1})"}, {"b"}},
        "a: spec.kubeletConfig.maxPods: -1 is not a whole number of at least 0; b=1"},

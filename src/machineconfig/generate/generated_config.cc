@@ -29,9 +29,9 @@ std::optional<std::string> contents_of(const json::Value& file) {
   return *std::move(plain);
 }
 
-bool is_base_config(std::string_view name) { return name.starts_with("00-") || name.starts_with("01-"); }
-
 }  // namespace
+
+bool is_base_config(std::string_view name) { return name.starts_with("00-") || name.starts_with("01-"); }
 
 std::string_view to_string(GeneratedKind kind) {
   switch (kind) {
@@ -85,6 +85,17 @@ kube::Object generated_config(const std::string& name, const std::string& role, 
   ignition["storage"] = json::Object{{"files", std::move(entries)}};
   api::MachineConfigEdit(config.json()).set_config(std::move(ignition));
   return config;
+}
+
+std::vector<GeneratedFile> files_in(const kube::Object& config) {
+  std::vector<GeneratedFile> files;
+  const json::Value* ignition = api::MachineConfigView(config.json()).config();
+  if (ignition == nullptr) return files;
+  for (const json::Value& file : items_at(*ignition, {"storage", "files"})) {
+    auto contents = contents_of(file);
+    if (contents) files.push_back({json::find_string(file, {"path"}).value_or(""), *std::move(contents)});
+  }
+  return files;
 }
 
 std::optional<std::string> base_file(const std::vector<kube::ObjectPtr>& selected, std::string_view path) {

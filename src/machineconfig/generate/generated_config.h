@@ -40,6 +40,12 @@ struct GeneratedFile {
 kube::Object generated_config(const std::string& name, const std::string& role, const std::vector<GeneratedFile>& files,
                               const std::string& version);
 
+/// The files of a MachineConfig whose contents are in it and can be read, in its order.
+std::vector<GeneratedFile> files_in(const kube::Object& config);
+
+/// By its name: 00-* or 01-*.
+bool is_base_config(std::string_view name);
+
 /// The contents of a file as the base configs of a pool (names that start with 00- or 01-) have it; the last in merge
 /// order wins. `selected`: the pool's MachineConfigs in merge order. nullopt when none has it or it cannot be read.
 std::optional<std::string> base_file(const std::vector<kube::ObjectPtr>& selected, std::string_view path);

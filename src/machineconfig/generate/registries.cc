@@ -106,10 +106,9 @@ Result<MirroredSources> mirrored_sources(const std::vector<kube::ObjectPtr>& pol
 class RegistryList {
  public:
   RegistryEntry& at(const std::string& scope) {
-    for (RegistryEntry& entry : entries_) {
-      if (entry.scope == scope) return entry;
-    }
-    return entries_.emplace_back(RegistryEntry{.scope = scope});
+    const auto [known, is_new] = places_.try_emplace(scope, entries_.size());
+    if (is_new) entries_.push_back({.scope = scope});
+    return entries_[known->second];
   }
   const std::vector<RegistryEntry>& entries() const { return entries_; }
 
@@ -165,6 +164,7 @@ class RegistryList {
 
  private:
   std::vector<RegistryEntry> entries_;
+  std::map<std::string, std::size_t> places_;  ///< by scope
 };
 
 struct RegistrySources {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "api/machine_config.h"
+#include "machineconfig/generate/generate_set.h"
 #include "machineconfig/lint/lint_config.h"
 #include "machineconfig/lint/lint_pool.h"
 #include "machineconfig/merge/provenance.h"
@@ -43,6 +44,7 @@ class SetLinter {
       mistyped_.insert(finding.config);
       add(std::move(finding));
     }
+    lint_generated();
     for (const auto& [name, config] : configs_) {
       if (mistyped_.contains(name)) continue;  // no pool, of course
       if (!taken_.contains(name)) {
@@ -50,7 +52,7 @@ class SetLinter {
              .config = name,
              .field = {"metadata", "labels"},
              .message = "no pool takes it: its labels match no machineConfigSelector"});
-      } else if (!effective_.contains(name) && spoken_.contains(name)) {
+      } else if (!effective_.contains(name) && spoken_.contains(name) && !is_generated(*config)) {
         add({.rule = LintRuleId::kNoEffect,
              .config = name,
              .message = fmt::format("everything it sets is overridden by {}", fmt::join(overridden_by_[name], ", "))});
@@ -70,6 +72,25 @@ class SetLinter {
 
  private:
   void add(LintFinding finding) { findings_.push_back(std::move(finding)); }
+
+  /// What is only missing is no fault of the input: a repository has the sources, and not what is made of them.
+  void lint_generated() {
+    constexpr std::string_view kOfConfig = "MachineConfig ";
+    for (GeneratedNote& note : generated_notes(set_)) {
+      const bool is_refused = note.what == GeneratedNote::What::kRefused;
+      if (!is_refused && note.what != GeneratedNote::What::kOutdated) continue;
+      LintFinding finding{.rule = is_refused ? LintRuleId::kGeneratorRefused : LintRuleId::kGeneratedOutdated,
+                          .field = std::move(note.field),
+                          .message = std::move(note.message),
+                          .repair = std::move(note.next)};
+      if (note.source.starts_with(kOfConfig)) {
+        finding.config = note.source.substr(kOfConfig.size());
+      } else {
+        finding.source = note.source.empty() ? std::move(note.subject) : std::move(note.source);
+      }
+      add(std::move(finding));
+    }
+  }
 
   /// A finding about what a MachineConfig says of a subject.
   void add_about(LintRuleId rule, const std::string& source, const Subject& subject, std::string_view member,

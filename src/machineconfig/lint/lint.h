@@ -15,7 +15,8 @@ struct LintFinding {
   LintRuleId rule = LintRuleId::kInvalid;
   std::string config = {};  ///< MachineConfig it is about; empty when it is about a pool as a whole
   std::string pool = {};    ///< pool it shows in; empty when it is about the MachineConfig alone
-  json::Steps field = {};   ///< of the MachineConfig, else of the pool; empty: the object itself
+  std::string source = {};  ///< "KubeletConfig small": the object it is about where that is neither
+  json::Steps field = {};   ///< of the MachineConfig, else of the pool or source; empty: the object itself
   std::string message = {};
   std::string repair = {};  ///< where more can be said than the rule does
 

@@ -57,6 +57,11 @@ constexpr std::array kLintRules = {
         "The file is written and the unit never starts; what waits for it fails with it. Read as systemd 252 reads "
         "it.",
         "correct what is named; systemd-analyze verify says the same"},
+    LintRule{LintRuleId::kGeneratorRefused, "generator-refused", Severity::kError,
+             "a KubeletConfig, ContainerRuntimeConfig, mirror set or image policy that is refused",
+             "MachineConfigs are made of it by whoever manages the cluster; this one is refused, its pools are not "
+             "rendered, or registries stay as they were.",
+             "correct the field that is named"},
     LintRule{LintRuleId::kSuspicious, "suspicious", Severity::kWarning,
              "something in it does nothing: a member nobody reads, a unit without contents, an unknown extension",
              "It is taken, and whoever wrote it expects something that will not happen.",
@@ -143,6 +148,11 @@ constexpr std::array kLintRules = {
         "A misspelt section, key or value is only logged when the unit is loaded, and the unit runs without it. Read "
         "as systemd 252 reads it.",
         "correct or remove the line; names that begin with X- are for others and stay"},
+    LintRule{LintRuleId::kGeneratedOutdated, "generated-outdated", Severity::kWarning,
+             "a generated MachineConfig that a cluster would change or remove",
+             "It is made of other objects (KubeletConfig, mirror sets and their like), and those in the input ask for "
+             "something else: what is linted and rendered is not what nodes will get.",
+             "take it from the cluster again, or leave it out and use --generated"},
     LintRule{LintRuleId::kUnknownRule, "unknown-rule", Severity::kWarning, "a comment strake:ignore that names no rule",
              "The comment silences nothing, and nobody would notice.", "take a name from strake config lint --rules"},
 };

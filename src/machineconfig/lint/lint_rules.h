@@ -21,6 +21,7 @@ enum class LintRuleId {
   kPlainPassword,
   kMountName,
   kUnitSyntax,
+  kGeneratorRefused,
   kSuspicious,
   kNoPool,
   kRoleTypo,
@@ -40,6 +41,7 @@ enum class LintRuleId {
   kScriptMode,
   kClearSecret,
   kUnitIgnored,
+  kGeneratedOutdated,
   kUnknownRule,
 };
 

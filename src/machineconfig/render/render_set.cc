@@ -70,6 +70,11 @@ kube::Object pool_of_role(std::string_view role) {
                       json::Array{json::Object{{"key", api::label::kRole}, {"operator", "In"}, {"values", roles}}}}};
   }
   api::MachineConfigPoolEdit(pool.json()).set_machine_config_selector(std::move(selector));
+  if (is_built_in(role)) {
+    // As every cluster has them: KubeletConfigs and their like choose pools by these.
+    pool.set_label(api::label::kBuiltInPool, "");
+    pool.set_label(fmt::format("{}{}", api::label::kPoolPrefix, role), "");
+  }
   return pool;
 }
 
