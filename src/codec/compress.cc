@@ -9,6 +9,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "codec/deflate.h"
+
 namespace strake::codec {
 namespace {
 
@@ -254,20 +256,25 @@ class DetectingSource : public Source {
   std::unique_ptr<Source> decompressor_;
 };
 
-class GzipSink : public CompressingSink {
+enum class DeflateForm { kGzip, kRaw };
+
+class DeflateSink : public CompressingSink {
  public:
-  GzipSink(Sink& output, int level) : output_(output), buffer_(kCompressBufferBytes) {
+  DeflateSink(Sink& output, int level, DeflateForm form) : output_(output), buffer_(kCompressBufferBytes) {
     constexpr int kLargestWindowWithGzipHeader = 15 + 16;
+    constexpr int kLargestWindowNoHeader = -15;
     constexpr int kDefaultMemoryLevel = 8;
     constexpr int kUnknownSystem = 255;
-    STRAKE_INVARIANT(deflateInit2(&stream_, level, Z_DEFLATED, kLargestWindowWithGzipHeader, kDefaultMemoryLevel,
-                                  Z_DEFAULT_STRATEGY) == Z_OK);
+    const int window = form == DeflateForm::kGzip ? kLargestWindowWithGzipHeader : kLargestWindowNoHeader;
+    STRAKE_INVARIANT(deflateInit2(&stream_, level, Z_DEFLATED, window, kDefaultMemoryLevel, Z_DEFAULT_STRATEGY) ==
+                     Z_OK);
+    if (form == DeflateForm::kRaw) return;
     header_.os = kUnknownSystem;
     STRAKE_INVARIANT(deflateSetHeader(&stream_, &header_) == Z_OK);
   }
-  ~GzipSink() override { deflateEnd(&stream_); }
-  GzipSink(const GzipSink&) = delete;
-  GzipSink& operator=(const GzipSink&) = delete;
+  ~DeflateSink() override { deflateEnd(&stream_); }
+  DeflateSink(const DeflateSink&) = delete;
+  DeflateSink& operator=(const DeflateSink&) = delete;
 
   Status write(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
@@ -404,7 +411,7 @@ Result<std::unique_ptr<CompressingSink>> make_compressor(Compression compression
   switch (compression) {
     case Compression::kGzip:
       if (level < 0 || level > 9) return error(Code::kInvalidArgument, "gzip level {} is not in 0 to 9", level);
-      return std::unique_ptr<CompressingSink>(std::make_unique<GzipSink>(output, level));
+      return std::unique_ptr<CompressingSink>(std::make_unique<DeflateSink>(output, level, DeflateForm::kGzip));
     case Compression::kZstd:
       if (level < 1 || level > ZSTD_maxCLevel()) {
         return error(Code::kInvalidArgument, "zstd level {} is not in 1 to {}", level, ZSTD_maxCLevel());
@@ -416,9 +423,13 @@ Result<std::unique_ptr<CompressingSink>> make_compressor(Compression compression
   return error(Code::kUnsupported, "cannot compress with {}; use gzip or zstd", to_string(compression));
 }
 
+std::unique_ptr<CompressingSink> make_deflater(Sink& output, int level) {
+  return std::make_unique<DeflateSink>(output, std::clamp(level, 0, 9), DeflateForm::kRaw);
+}
+
 std::string gzip(std::string_view bytes, int level) {
   StringSink out;
-  GzipSink sink(out, std::clamp(level, 0, 9));
+  DeflateSink sink(out, std::clamp(level, 0, 9), DeflateForm::kGzip);
   STRAKE_INVARIANT(sink.write(std::as_bytes(std::span(bytes))).ok());
   STRAKE_INVARIANT(sink.finish().ok());
   return std::move(out).take();

@@ -74,22 +74,6 @@ Status check_names(const DirTree& tree) {
   return {};
 }
 
-Status check_file_kind(const FileInfo& info) {
-  const std::uint32_t kind = info.mode & S_IFMT;
-  if ((info.mode & ~static_cast<std::uint32_t>(S_IFMT | kModeBits)) != 0 || (kind != S_IFREG && kind != S_IFLNK)) {
-    return error(Code::kCorrupt, "mode {:o} is neither that of a file nor of a symbolic link", info.mode);
-  }
-  if (info.is_symlink() != !info.symlink_target.empty()) {
-    return error(Code::kCorrupt, "{}",
-                 info.is_symlink() ? "a symbolic link has no target" : "a file has a link target");
-  }
-  if (info.symlink_target.size() > kMaxSymlinkBytes) {
-    return error(Code::kExhausted, "the target of a symbolic link has more than {} bytes", kMaxSymlinkBytes);
-  }
-  if (info.is_symlink() && info.size != 0) return error(Code::kCorrupt, "a symbolic link has content");
-  return {};
-}
-
 /// What precedes the content, in the checksum and in an archive: the header's size, four zero bytes, the header.
 std::string framed(const Variant& header) {
   const std::string bytes = encode_variant(header);
@@ -255,10 +239,12 @@ std::string serialize_commit(const Commit& commit) {
 
 std::string serialize_dirtree(const DirTree& tree) {
   std::vector<Variant> files;
+  files.reserve(tree.files.size());
   for (const auto& [name, checksum] : tree.files) {
     files.push_back(Variant::tuple({Variant::string(name), Variant::bytes(checksum.bytes())}));
   }
   std::vector<Variant> folders;
+  folders.reserve(tree.directories.size());
   for (const auto& [name, contents, meta] : tree.directories) {
     folders.push_back(
         Variant::tuple({Variant::string(name), Variant::bytes(contents.bytes()), Variant::bytes(meta.bytes())}));
@@ -273,6 +259,22 @@ std::string serialize_dirmeta(const DirMeta& meta) {
 }
 
 bool FileInfo::is_symlink() const { return S_ISLNK(mode); }
+
+Status check_file_info(const FileInfo& info) {
+  const std::uint32_t kind = info.mode & S_IFMT;
+  if ((info.mode & ~static_cast<std::uint32_t>(S_IFMT | kModeBits)) != 0 || (kind != S_IFREG && kind != S_IFLNK)) {
+    return error(Code::kCorrupt, "mode {:o} is neither that of a file nor of a symbolic link", info.mode);
+  }
+  if (info.is_symlink() != !info.symlink_target.empty()) {
+    return error(Code::kCorrupt, "{}",
+                 info.is_symlink() ? "a symbolic link has no target" : "a file has a link target");
+  }
+  if (info.symlink_target.size() > kMaxSymlinkBytes) {
+    return error(Code::kExhausted, "the target of a symbolic link has more than {} bytes", kMaxSymlinkBytes);
+  }
+  if (info.is_symlink() && info.size != 0) return error(Code::kCorrupt, "a symbolic link has content");
+  return {};
+}
 
 FileHasher::FileHasher(const FileInfo& info) : hasher_(codec::HashAlgorithm::kSha256) {
   hasher_.update(framed(Variant::tuple(header_members(info))));
@@ -316,6 +318,10 @@ Result<FileInfo> parse_user_metadata(std::string_view bytes) {
   return info;
 }
 
+std::string serialize_user_metadata(const FileInfo& info) {
+  return serialize_dirmeta({info.uid, info.gid, info.mode, info.xattrs});
+}
+
 Result<FileInfo> read_archived_header(codec::Source& filez) {
   std::string frame(8, '\0');
   STRAKE_TRY(std::size_t got, codec::read_full(filez, std::as_writable_bytes(std::span(frame))));
@@ -340,7 +346,7 @@ Result<FileInfo> read_archived_header(codec::Source& filez) {
   if (value.items[4].number != 0) return error(Code::kCorrupt, "an archived file claims to be a device");
   info.symlink_target = value.items[5].text;
   STRAKE_TRY(info.xattrs, xattrs_of(value.items[6]));
-  STRAKE_CHECK_OK(check_file_kind(info));
+  STRAKE_CHECK_OK(check_file_info(info));
   if (info.size > kMaxFileBytes) {
     return error(Code::kExhausted, "an archived file of {} bytes is larger than {}", info.size, kMaxFileBytes);
   }

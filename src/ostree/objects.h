@@ -100,6 +100,9 @@ struct FileInfo {
   bool operator==(const FileInfo&) const = default;
 };
 
+/// Refuses what is neither a file nor a symbolic link, or both.
+Status check_file_info(const FileInfo& info);
+
 /// The checksum of a file: header first, then content as it passes.
 class FileHasher {
  public:
@@ -121,13 +124,14 @@ Status copy_checked(const FileInfo& info, codec::Source& content, const Checksum
 
 /// "user.ostreemeta": how repositories of mode bare-user keep owner, mode and attributes beside the content.
 Result<FileInfo> parse_user_metadata(std::string_view bytes);
+std::string serialize_user_metadata(const FileInfo& info);
 
 /// ".filez": a file of an archive repository. The header stands before the compressed content.
 Result<FileInfo> read_archived_header(codec::Source& filez);
 /// The content that follows the header.
 Status copy_archived(const FileInfo& info, codec::Source& filez_after_header, const Checksum& expected,
                      codec::Sink& sink);
-/// For tests and fuzzing: what stands before the content.
+/// What stands before the content.
 std::string serialize_archived_header(const FileInfo& info);
 
 }  // namespace strake::ostree
