@@ -2,42 +2,18 @@
 
 #include <set>
 
-#include "base/text.h"
 #include "codec/archive_path.h"
+#include "ostree/import/derived_paths.h"
 
 namespace strake::osimage {
 
 namespace {
 
 constexpr std::string_view kRepositoryObjects = "sysroot/ostree/repo/objects/";
-constexpr std::string_view kMarkerPrefix = ".wh.";
-constexpr std::string_view kOpaque = ".wh..wh..opq";
-constexpr std::string_view kAufsPrefix = ".wh..wh.";
+
+using ostree::DeployedEntry;
 
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
-
-bool is_emptied_at_boot(std::string_view toplevel) {
-  return toplevel == "run" || toplevel == "tmp" || toplevel == "proc" || toplevel == "sys" || toplevel == "dev";
-}
-
-bool is_known_toplevel(std::string_view toplevel) {
-  return toplevel == "usr" || toplevel == "etc" || toplevel == "var" || is_emptied_at_boot(toplevel);
-}
-
-/// Where the importer puts it; nullopt: nowhere, and `dropped_as` says under which name it counts.
-std::optional<std::string> deployed_path(const std::string& path, const MergeRules& rules, std::string& dropped_as) {
-  const std::string_view top = first_part(path);
-  if (top == "usr" || top == "var") return path;
-  if (top == "etc") return "usr/" + path;
-  if (is_emptied_at_boot(top)) {
-    if (path == top) return path;
-    dropped_as = std::string(first_part(std::string_view(path).substr(top.size() + 1)));
-    return std::nullopt;
-  }
-  if (rules.any_toplevel && !path.starts_with("sysroot/ostree")) return path;
-  dropped_as = std::string(top);
-  return std::nullopt;
-}
 
 /// "objects/ab/cd....file" below the repository: the checksum.
 std::optional<ostree::Checksum> linked_object(std::string_view target) {
@@ -77,24 +53,17 @@ class LayerMerge {
 
  private:
   Status sort_in(const std::string& path, const oci::LayerFile& file) {
-    std::string dropped_as;
-    const std::optional<std::string> target = deployed_path(path, rules_, dropped_as);
-    if (!target) {
-      ++report_.dropped[dropped_as];
-      return {};
-    }
-    const std::string_view name = name_of(*target);
-    if (name.starts_with(kMarkerPrefix) && file.tar.type != codec::TarEntryType::kDirectory) {
-      const std::string parent(parent_of(*target));
-      if (name == kOpaque) {
-        opaque_.insert(parent);
-      } else if (!name.starts_with(kAufsPrefix)) {
-        removed_.insert(join_path(parent, name.substr(kMarkerPrefix.size())));
-      }
-      return {};
+    DeployedEntry entry =
+        ostree::deploy_entry(path, file.tar.type == codec::TarEntryType::kDirectory, rules_.any_toplevel);
+    switch (entry.kind) {
+      case DeployedEntry::Kind::kDropped: ++report_.dropped[entry.path]; return {};
+      case DeployedEntry::Kind::kRemoves: removed_.insert(std::move(entry.path)); return {};
+      case DeployedEntry::Kind::kOpaque: opaque_.insert(std::move(entry.path)); return {};
+      case DeployedEntry::Kind::kIgnored: return {};
+      case DeployedEntry::Kind::kPlaced: break;
     }
     STRAKE_TRY(OsNode node, node_of(file));
-    added_.emplace(*target, std::move(node));
+    added_.emplace(std::move(entry.path), std::move(node));
     return {};
   }
 
@@ -116,9 +85,8 @@ class LayerMerge {
       node.checksum = object;
       return node;
     } else {
-      std::string dropped_as;
-      const std::optional<std::string> below = deployed_path(target, rules_, dropped_as);
-      const OsNode* found = below ? tree_.find(*below) : nullptr;
+      const DeployedEntry below = ostree::deploy_path(target, rules_.any_toplevel);
+      const OsNode* found = below.kind == DeployedEntry::Kind::kPlaced ? tree_.find(below.path) : nullptr;
       if (found != nullptr && !found->is_directory()) return copy_of(*found);
     }
     return error(Code::kCorrupt, "it is a hard link to '{}', which is no file of this layer or those below", target);
@@ -157,7 +125,7 @@ void forget_folder_checksums(OsNode& node) {
 bool has_other_toplevels(const oci::LayerIndex& layer) {
   for (const oci::LayerFile& file : layer.files) {
     const std::string_view top = first_part(file.tar.path);
-    if (top != "." && top != "sysroot" && !is_known_toplevel(top)) return true;
+    if (top != "." && top != "sysroot" && !ostree::is_known_toplevel(top)) return true;
   }
   return false;
 }
@@ -168,27 +136,11 @@ Status merge_layer(OsTree& tree, const oci::LayerIndex& layer, std::size_t numbe
 }
 
 void finish_merge(OsTree& tree) {
-  for (const std::string_view path : {"usr/etc/hostname", "usr/etc/resolv.conf"}) {
+  for (const std::string_view path : ostree::kInjectedFiles) {
     const OsNode* node = tree.find(path);
     if (node != nullptr && node->type == NodeType::kFile && node->place && node->size == 0) tree.erase(path);
   }
   forget_folder_checksums(tree.root());
-}
-
-bool keeps_any_toplevel(std::string_view text) {
-  std::string section;
-  while (!text.empty()) {
-    std::string line;
-    for (const char c : take_until(text, '\n')) {
-      if (c != ' ' && c != '\t' && c != '\r') line += c;
-    }
-    if (line.starts_with('[')) section = line;
-    const std::string_view value = std::string_view(line).substr(line.find('=') + 1);
-    const bool yes = value == "true" || value == "yes" || value == "1" || value == "signed" || value == "verity";
-    if (yes && section == "[composefs]" && line.starts_with("enabled=")) return true;
-    if (yes && section == "[root]" && line.starts_with("transient=")) return true;
-  }
-  return false;
 }
 
 }  // namespace strake::osimage

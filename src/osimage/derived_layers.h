@@ -1,8 +1,6 @@
 // Derived layers: what a Containerfile puts on top of an ostree-native image, merged into the commit's tree the way
-// the ostree importer deploys it.
-//
-// That is not how a container runtime sees it. /etc becomes /usr/etc; what is not below /usr, /etc or /var is dropped
-// unless the OS says otherwise; and a folder that exists below keeps its own mode and owner.
+// the ostree importer deploys it (ostree/import/derived_paths.h). A folder that exists below keeps its own mode and
+// owner.
 #pragma once
 
 #include <map>
@@ -33,8 +31,5 @@ Status merge_layer(OsTree& tree, const oci::LayerIndex& layer, std::size_t numbe
 
 /// After the last layer: removes what build tools inject, and checksums of folders that no longer hold.
 void finish_merge(OsTree& tree);
-
-/// Whether a prepare-root.conf asks for a root where any_toplevel holds.
-bool keeps_any_toplevel(std::string_view prepare_root_conf);
 
 }  // namespace strake::osimage

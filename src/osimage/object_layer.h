@@ -1,6 +1,5 @@
-// Layers that carry ostree objects: those of an ostree-native image (sysroot/ostree/repo, files beside their
-// attributes) and that of the older machine-os-content (srv/repo, an archive repository). Streamed once; metadata
-// objects are kept whole, of files only what `ls -l` shows.
+// Layers that carry ostree objects, and what is kept of them: streamed once; metadata objects are kept whole, of files
+// only what `ls -l` shows.
 #pragma once
 
 #include <functional>
@@ -10,15 +9,11 @@
 #include <utility>
 
 #include "oci/blob_cache.h"
-#include "ostree/objects.h"
+#include "ostree/object_layer.h"
 
 namespace strake::osimage {
 
-inline constexpr std::size_t kMaxLayerObjects = 1'000'000;
-/// Of metadata objects and attributes of one layer.
-inline constexpr std::uint64_t kMaxLayerObjectBytes = 256u << 20;
-
-enum class ObjectLayerForm { kNative, kArchiveRepository };
+using ostree::ObjectLayerForm;
 
 struct ObjectLayer {
   codec::Digest diff_id;  ///< of the uncompressed layer

@@ -7,17 +7,18 @@
 #include "base/fd.h"
 #include "oci/image_files.h"
 #include "osimage/os_image.h"
+#include "ostree/import/derived_paths.h"
+#include "ostree/import/import_plan.h"
 
 namespace strake::osimage {
 
 namespace {
 
-constexpr std::string_view kFinalLayerLabel = "ostree.final-diffid";
-constexpr std::string_view kCommitLabel = "ostree.commit";
+using ostree::kCommitLabel;
+using ostree::kFinalLayerLabel;
+
 constexpr std::string_view kMachineOsContentLabel = "com.coreos.ostree-commit";
-constexpr std::string_view kPrepareRootConf = "usr/lib/ostree/prepare-root.conf";
 constexpr std::size_t kMaxNameBytes = 128u << 20;
-constexpr std::size_t kMaxPrepareRootBytes = 64 * 1024;
 /// Of the file above, in the cache.
 constexpr std::string_view kRootKind = "ostree-prepare-root";
 constexpr std::string_view kArchiveRepositoryConfig = "srv/repo/config";
@@ -29,31 +30,6 @@ const std::string* find_label(const std::map<std::string, std::string>& labels, 
 
 Result<ostree::Checksum> label_checksum(const std::string& value, std::string_view label) {
   return ostree::Checksum::from_hex(value).context("label {}", label);
-}
-
-/// Which layers carry the commit: those up to the one that the label names. What the ostree importer takes for granted
-/// about labels and digests is required here.
-Result<std::size_t> count_commit_layers(const oci::Manifest& manifest, const oci::ImageConfig& config) {
-  const std::string& label = *find_label(config.labels, kFinalLayerLabel);
-  STRAKE_TRY_CONTEXT(const codec::Digest final_layer, codec::Digest::parse(label), "label {}", kFinalLayerLabel);
-  const auto& ids = config.diff_ids;
-  if (const auto times = std::ranges::count(ids, final_layer); times != 1) {
-    return error(Code::kCorrupt, "label {} says {}, which {} of the image's layers", kFinalLayerLabel, label,
-                 times == 0 ? "is none" : "are several");
-  }
-  if (std::ranges::count(ids, ids.front()) != 1) {
-    return error(Code::kCorrupt, "the commit layer {} is in the image more than once", ids.front().to_string());
-  }
-  for (const std::string_view name : {kCommitLabel, kFinalLayerLabel}) {
-    const std::string* own = find_label(config.labels, name);
-    const std::string* annotation = find_label(manifest.annotations, name);
-    if (own == nullptr) return error(Code::kCorrupt, "the image has label {} but no label {}", kFinalLayerLabel, name);
-    if (annotation != nullptr && *annotation != *own) {
-      return error(Code::kCorrupt, "label {} says {}, the manifest's annotation of that name {}", name, *own,
-                   *annotation);
-    }
-  }
-  return static_cast<std::size_t>(std::ranges::find(ids, final_layer) - ids.begin()) + 1;
 }
 
 /// A folder that is in itself a million times would fit into a few kilobytes: what the tree takes is limited.
@@ -175,6 +151,7 @@ class ImageOpener {
 
   std::vector<LayerPromise> promises(std::size_t count) const {
     std::vector<LayerPromise> layers;
+    layers.reserve(count);
     for (std::size_t i = 0; i < count; ++i) layers.push_back({i, manifest().layers[i], config_->diff_ids[i]});
     return layers;
   }
@@ -186,7 +163,8 @@ class ImageOpener {
 
   Result<std::unique_ptr<OsImage>> open_native() {
     image_->facts_.form = Form::kOstreeNative;
-    STRAKE_TRY(const std::size_t commit_layers, count_commit_layers(manifest(), *config_));
+    STRAKE_TRY(const std::size_t commit_layers,
+               ostree::count_commit_layers(config_->labels, manifest().annotations, config_->diff_ids));
     STRAKE_TRY(const ostree::Checksum promised,
                label_checksum(*find_label(config_->labels, kCommitLabel), kCommitLabel));
     std::unique_ptr<LayerObjects> objects = layer_objects(ObjectLayerForm::kNative, commit_layers);
@@ -194,6 +172,7 @@ class ImageOpener {
     const std::vector<ostree::Checksum> commits = objects->commits();
     if (commits.size() != 1 || commits.front() != promised) {
       std::vector<std::string> names;
+      names.reserve(commits.size());
       for (const ostree::Checksum& commit : commits) names.push_back(commit.hex());
       return not_genuine("label {} says {}, but the commit layer holds {}", kCommitLabel, promised.hex(),
                          names.empty() ? "no commit" : fmt::format("{}", fmt::join(names, ", ")));
@@ -208,18 +187,19 @@ class ImageOpener {
   /// Stands in a file of the commit, which may be in any layer: the answer is kept, so that the next listing reads
   /// none.
   Result<bool> has_root_of_its_own() {
-    if (image_->tree_.find(kPrepareRootConf) == nullptr) return false;
+    if (image_->tree_.find(ostree::kPrepareRootConf) == nullptr) return false;
     const codec::Digest& commit_layer = manifest().layers.front().digest;
     if (options_.cache != nullptr) {
-      STRAKE_TRY(const auto kept, options_.cache->read_derived(kRootKind, commit_layer, kMaxPrepareRootBytes));
-      if (kept) return keeps_any_toplevel(*kept);
+      STRAKE_TRY(const auto kept, options_.cache->read_derived(kRootKind, commit_layer, ostree::kMaxPrepareRootBytes));
+      if (kept) return ostree::keeps_any_toplevel(*kept);
     }
-    STRAKE_TRY(const std::string conf, image_->read_file(std::string(kPrepareRootConf), kMaxPrepareRootBytes, call_));
+    STRAKE_TRY(const std::string conf,
+               image_->read_file(std::string(ostree::kPrepareRootConf), ostree::kMaxPrepareRootBytes, call_));
     if (options_.cache != nullptr) {
       Status written = options_.cache->write_derived(kRootKind, commit_layer, conf, call_);
       if (!written.ok() && written.error().code() != Code::kExhausted) return std::move(written).error();
     }
-    return keeps_any_toplevel(conf);
+    return ostree::keeps_any_toplevel(conf);
   }
 
   Status merge_derived(std::size_t first) {
