@@ -1,11 +1,14 @@
 // The generator controller on a real kube-apiserver, with the rights of its service account and no others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/conditions.h"
 #include "api/kinds.h"
 #include "api/node_annotations.h"
 #include "kube/cluster_access.h"
 #include "kube/https_api.h"
+#include "machineconfig/generate/generated_config.h"
 #include "machineconfig/generate/generator_controller.h"
 #include "support/places.h"
 #include "support/servers.h"
@@ -42,6 +45,23 @@ apiVersion: config.openshift.io/v1
 kind: Image
 metadata: {name: cluster}
 spec: {registrySources: {blockedRegistries: [bad.example]}}
+---
+apiVersion: config.openshift.io/v1
+kind: ImagePolicy
+metadata: {name: signed, namespace: default}
+spec:
+  scopes: [signed.example]
+  policy:
+    rootOfTrust:
+      policyType: PublicKey
+      publicKey: {keyData: LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KeAotLS0tLUVORCBQVUJMSUMgS0VZLS0tLS0K}
+)";
+
+/// Its key is base64, and no key.
+constexpr const char* kWrongPolicy = R"(apiVersion: config.openshift.io/v1
+kind: ImagePolicy
+metadata: {name: wrong, namespace: default}
+spec: {scopes: [b.example], policy: {rootOfTrust: {policyType: PublicKey, publicKey: {keyData: eHh4}}}}
 )";
 
 std::unique_ptr<kube::HttpsApi> api_with(runtime::Runtime& runtime, const std::filesystem::path& kubeconfig) {
@@ -103,7 +123,25 @@ TEST(GeneratorCluster, SourcesBecomeMachineConfigsAndGoWithThem) {
     return failure && failure->message.find("spec.containerRuntimeConfig.pidsLimit: 10") != std::string::npos;
   })) << json::write(get(api::kContainerRuntimeConfig, "refused").json());
 
+  std::vector<std::string> paths;
+  for (const machineconfig::GeneratedFile& file : machineconfig::files_in(get(api::kMachineConfig, registries))) {
+    paths.push_back(file.path);
+  }
+  EXPECT_NE(std::ranges::find(paths, "/etc/crio/policies/default.json"), paths.end())
+      << fmt::format("{}", fmt::join(paths, " "));
+  const auto added = cluster.kubectl({.arguments = {"apply", "-f", "-"}, .stdin_bytes = kWrongPolicy});
+  ASSERT_TRUE(added.ok() && added->exit.exit_code == 0) << (added.ok() ? added->stderr_bytes : "");
+  EXPECT_TRUE(reached([&] {
+    const auto events = admin->list(kube::core::kEvent, "default", {}, call);
+    return events.ok() && std::ranges::any_of(events->items, [](const kube::Object& event) {
+             return event.text({"involvedObject", "name"}) == "wrong" &&
+                    event.text({"message"}).find("publicKey.keyData: is not base64 of PEM") != std::string::npos;
+           });
+  })) << "whoever wrote the policy is not told";
+  EXPECT_EQ(get(api::kMachineConfig, registries).name(), registries) << "what was made before stays";
+
   ASSERT_TRUE(cluster.kubectl_checked({"delete", "kubeletconfig", "small", "--wait=false"}).ok());
+  ASSERT_TRUE(cluster.kubectl_checked({"delete", "imagepolicies.config.openshift.io", "signed", "wrong"}).ok());
   ASSERT_TRUE(cluster.kubectl_checked({"delete", "imagecontentsourcepolicy", "mirrors"}).ok());
   ASSERT_TRUE(cluster.kubectl_checked({"delete", "image.config.openshift.io", "cluster"}).ok());
   EXPECT_TRUE(reached([&] {

@@ -24,11 +24,6 @@ GeneratedKind generated_kind(const kube::Object& generator) {
   return generator.kind() == api::kKubeletConfig.kind ? GeneratedKind::kKubelet : GeneratedKind::kContainerRuntime;
 }
 
-bool takes_registries(const kube::Object& pool) {
-  return pool.label(api::label::kBuiltInPool) || pool.name() == api::kMasterPool || pool.name() == api::kWorkerPool ||
-         pool.name() == api::kArbiterPool;
-}
-
 /// Those of the MachineConfigs that the pool takes, to find base files in; none when it takes none.
 std::vector<kube::ObjectPtr> selected_or_none(const kube::Object& pool, const std::vector<kube::ObjectPtr>& configs) {
   auto selected = select_configs(pool, configs);
@@ -192,7 +187,7 @@ class Planner {
   void plan_registries() {
     std::vector<kube::Object> made;
     for (const kube::ObjectPtr& pool : pools_) {
-      if (!takes_registries(*pool)) continue;
+      if (!is_built_in_pool(*pool)) continue;
       const std::vector<kube::ObjectPtr> selected = selected_or_none(*pool, bases_);
       RegistriesInput registries;
       registries.policies = input_.policies;
@@ -261,5 +256,18 @@ std::string generated_from(const kube::Object& generator) {
 }
 
 GeneratePlan plan_generated(const GenerateInput& input) { return Planner(input).run(); }
+
+bool is_built_in_pool(const kube::Object& pool) {
+  return pool.label(api::label::kBuiltInPool) || pool.name() == api::kMasterPool || pool.name() == api::kWorkerPool ||
+         pool.name() == api::kArbiterPool;
+}
+
+kube::ObjectPtr refused_policy(const std::vector<kube::ObjectPtr>& policies, const Error& refusal) {
+  const std::string why = refusal.to_string();
+  const auto found = std::ranges::find_if(policies, [&](const kube::ObjectPtr& policy) {
+    return why.starts_with(fmt::format("{} {}: ", policy->kind(), policy->key().to_string()));
+  });
+  return found == policies.end() ? nullptr : *found;
+}
 
 }  // namespace strake::machineconfig

@@ -41,6 +41,12 @@ struct GeneratePlan {
 
 GeneratePlan plan_generated(const GenerateInput& input);
 
+/// One of the platform's own pools: master, worker, arbiter, or what is labelled as one. Only they get registries.
+bool is_built_in_pool(const kube::Object& pool);
+
+/// Which mirror set, image policy or Image config a refusal of the registries is about; nullptr when it is several.
+kube::ObjectPtr refused_policy(const std::vector<kube::ObjectPtr>& policies, const Error& refusal);
+
 /// A KubeletConfig or ContainerRuntimeConfig for this pool. A selector that is absent or empty selects none.
 Result<bool> generator_selects(const kube::Object& generator, const kube::Object& pool);
 

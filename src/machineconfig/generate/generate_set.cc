@@ -1,6 +1,7 @@
 #include "machineconfig/generate/generate_set.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -20,6 +21,12 @@ using What = GeneratedNote::What;
 
 constexpr std::string_view kSourcesOfRegistries = "the mirror sets, image policies and the Image config";
 constexpr std::size_t kMostLackingNamed = 3;
+
+struct OperatorsOwn {
+  std::string_view kind;  ///< of config.openshift.io
+  std::string_view prefix;
+};
+constexpr std::array<OperatorsOwn, 2> kOperatorsOwn = {{{"Node", "97-"}, {"FeatureGate", "98-"}}};
 
 GeneratePlan plan_of_set(const ConfigSet& set, const std::string& version) {
   GenerateInput input;
@@ -90,6 +97,7 @@ class NoteTaker {
     if (plan_.registries_refusal) note_registries_refusal(*plan_.registries_refusal);
     for (const kube::Object& config : plan_.configs) compare(config);
     for (const kube::ObjectPtr& config : plan_.stale) note_stale(*config);
+    for (const kube::ObjectPtr& setting : set_.mirror_policies) note_operators_own(*setting);
     return std::move(notes_);
   }
 
@@ -120,11 +128,9 @@ class NoteTaker {
                        .subject = std::string(kSourcesOfRegistries),
                        .message = fmt::format("would be refused: {}", why),
                        .next = "repair it; until then registries stay as they were"};
-    for (const kube::ObjectPtr& policy : set_.mirror_policies) {
-      const std::string prefix = name_of(*policy) + ": ";
-      if (!why.starts_with(prefix)) continue;
-      const std::string reason = why.substr(prefix.size());
+    if (const kube::ObjectPtr policy = refused_policy(set_.mirror_policies, refusal)) {
       note.source = note.subject = name_of(*policy);
+      const std::string reason = why.substr(note.source.size() + 2);
       note.field = field_named_by(reason);
       note.message = fmt::format("would be refused: {}", reason);
     }
@@ -175,6 +181,24 @@ class NoteTaker {
                                    "take it from the cluster once that has made it anew: kubectl get "
                                    "machineconfig {} -o yaml",
                                    held.name());
+  }
+
+  /// What the Machine Config Operator makes of settings that Strake makes nothing of.
+  void note_operators_own(const kube::Object& setting) {
+    const auto made = std::ranges::find(kOperatorsOwn, setting.kind(), &OperatorsOwn::kind);
+    if (made == kOperatorsOwn.end()) return;
+    for (const kube::ObjectPtr& pool : pools_of(set_)) {
+      const std::string name = fmt::format("{}{}-generated-kubelet", made->prefix, pool->name());
+      if (!is_built_in_pool(*pool) || held_.contains(name)) continue;
+      notes_.push_back(
+          {.what = What::kUnknown,
+           .source = name_of(setting),
+           .subject = name,
+           .message = fmt::format("is not in the input: the Machine Config Operator makes it of {}, Strake "
+                                  "does not, and the rendered name will differ",
+                                  name_of(setting)),
+           .next = fmt::format("add the operator's own: kubectl get machineconfig {} -o yaml", name)});
+    }
   }
 
   /// Only where the input has objects of the kind it is made of: who gives MachineConfigs alone left them out.

@@ -165,6 +165,25 @@ TEST(GeneratedInASet, GeneratedOnesWithoutTheirSourcesAreNobodysConcern) {
   EXPECT_EQ(kinds_of(set), std::vector<What>{What::kMissing}) << "there is no KubeletConfig, so none was left out";
 }
 
+TEST(GeneratedInASet, WhatOnlyTheOperatorMakesIsNamedToo) {
+  ConfigSet set = sample_set();
+  set.generators.clear();
+  const auto setting = [](const char* kind) {
+    return shared(kube::Object(from_text(fmt::format(
+        R"({{"apiVersion":"config.openshift.io/v1","kind":"{}","metadata":{{"name":"cluster"}}}})", kind))));
+  };
+  set.mirror_policies = {setting("Node"), setting("FeatureGate"), setting("APIServer")};
+  set.pools.push_back(shared(builders::pool_of("infra", {"worker", "infra"})));
+  EXPECT_EQ(said(set), (std::vector<std::string>{
+                           "97-worker-generated-kubelet is not in the input: the Machine Config Operator makes it of "
+                           "Node cluster, Strake does not, and the rendered name will differ",
+                           "98-worker-generated-kubelet is not in the input: the Machine Config Operator makes it of "
+                           "FeatureGate cluster, Strake does not, and the rendered name will differ"}));
+  set.configs.push_back(foreign("97-worker-generated-kubelet", {}));
+  set.configs.push_back(foreign("98-worker-generated-kubelet", {}));
+  EXPECT_EQ(said(set), std::vector<std::string>{});
+}
+
 TEST(GeneratedInASet, WhoseBaseIsNotInTheInput) {
   ConfigSet set = sample_set();
   kube::Object kubelet(api::kKubeletConfig, {"", "small"});

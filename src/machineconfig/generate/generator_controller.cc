@@ -93,8 +93,9 @@ Result<kube::Reconciled> GeneratorController::reconcile(const kube::Call& call) 
   }
   const GeneratePlan plan = plan_generated(seen);
   STRAKE_CHECK_OK(carry_out(plan, call));
-  tell(images_.get({"", std::string(api::kImageConfigName)}).get(),
-       {std::string(kRegistriesSource), plan.registries_refusal ? plan.registries_refusal->to_string() : ""});
+  const auto& refusal = plan.registries_refusal;
+  tell(refusal ? refused_policy(seen.policies, *refusal).get() : nullptr,
+       {std::string(kRegistriesSource), refusal ? refusal->to_string() : ""});
   forget_gone(plan);
   return kube::Reconciled{};
 }
