@@ -1,24 +1,10 @@
 #include "configserver/access_watch.h"
 
+#include "configserver/watching.h"
+
 namespace strake::configserver {
 
 namespace {
-
-kube::InformerOptions access_informer_options(const kube::Hooks& hooks) {
-  const kube::ObjectKey key = stub::access_key();
-  kube::InformerOptions options;
-  options.ns = key.ns;
-  options.field_selector = fmt::format("metadata.name={}", key.name);
-  options.hooks = hooks;
-  return options;
-}
-
-kube::EventRecorderOptions access_event_options(const kube::Hooks& hooks) {
-  kube::EventRecorderOptions options;
-  options.component = "strake-config-server";
-  options.hooks = hooks;
-  return options;
-}
 
 kube::ObjectReference access_reference() {
   const kube::ObjectKey key = stub::access_key();
@@ -31,8 +17,8 @@ AccessWatch::AccessWatch(runtime::Runtime& runtime, kube::KubeApi& api, Gate& ga
     : runtime_(runtime),
       gate_(gate),
       options_(std::move(options)),
-      access_(runtime, api, kube::core::kSecret, access_informer_options(options_.hooks)),
-      events_(runtime, api, access_event_options(options_.hooks)) {
+      access_(runtime, api, kube::core::kSecret, watch_one(stub::access_key(), options_.hooks)),
+      events_(runtime, api, server_events(options_.hooks)) {
   access_.on_change([this](const kube::ObjectKey&) { take(); });
 }
 

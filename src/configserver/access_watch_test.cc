@@ -3,24 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "base/simulation.h"
 #include "codec/base64.h"
-#include "kube/testing/fake_api.h"
-#include "kube/testing/run_for.h"
+#include "configserver/testing/simulated_cluster.h"
 
 namespace strake::configserver::access_watch_test {
 
 using namespace std::chrono_literals;
 using stub::AccessMode;
 
-struct World {
-  explicit World(std::uint64_t seed = 1)
-      : simulation(seed),
-        server(simulation),
-        direct(server),
-        client(server),
-        gate(simulation),
-        watch(simulation, client, gate, options()) {}
+struct World : testing::SimulatedCluster {
+  explicit World(std::uint64_t seed = 1) : SimulatedCluster(seed) {}
 
   AccessWatchOptions options() {
     AccessWatchOptions options;
@@ -31,13 +23,7 @@ struct World {
   void put(const json::Value& data) {
     kube::Object secret(kube::core::kSecret, stub::access_key());
     secret.json().as_object()["data"] = data;
-    if (const auto known = direct.get(kube::core::kSecret, secret.key(), {}); known.ok()) {
-      json::ensure(secret.json(), {"metadata", "resourceVersion"}) = known->resource_version();
-      json::ensure(secret.json(), {"metadata", "uid"}) = known->uid();
-      ASSERT_TRUE(direct.update(kube::core::kSecret, secret, {}, {}).ok());
-      return;
-    }
-    ASSERT_TRUE(direct.create(kube::core::kSecret, secret, {}, {}).ok());
+    SimulatedCluster::put(kube::core::kSecret, secret);
   }
   void put(AccessMode mode, const std::string& token = "") {
     const auto now = std::chrono::floor<std::chrono::seconds>(simulation.wall_now());
@@ -46,7 +32,7 @@ struct World {
     put(*stub::access_data(stub::AccessBook(mode, tokens, "")));
   }
   void put_garbage() { put(json::Object{{"mode", codec::encode_base64("whatever")}}); }
-  void remove() { ASSERT_TRUE(direct.remove(kube::core::kSecret, stub::access_key(), {}, {}).ok()); }
+  void remove() { SimulatedCluster::remove(kube::core::kSecret, stub::access_key()); }
   std::string ask(const std::string& token = "") {
     net::ServerRequest request;
     request.method = "GET";
@@ -55,15 +41,10 @@ struct World {
     const Pass pass = gate.check(request, "worker");
     return pass.refusal ? std::string(to_string(*pass.refusal)) : "passes";
   }
-  void run_for(runtime::Duration duration) { kube::testing::run_for(simulation, duration); }
 
   std::vector<AccessReport> told;
-  sim::Simulation simulation;
-  kube::testing::FakeServer server;
-  kube::testing::FakeClient direct;
-  kube::testing::FakeClient client;
-  Gate gate;
-  AccessWatch watch;
+  Gate gate{simulation};
+  AccessWatch watch{simulation, client, gate, options()};
 };
 
 TEST(AccessWatch, WithoutASecretItIsOpenAndFollowsOneThatComes) {

@@ -9,6 +9,7 @@
 #include "codec/digest.h"
 #include "configserver/choice.h"
 #include "configserver/node_kubeconfig.h"
+#include "configserver/watching.h"
 
 namespace strake::configserver {
 
@@ -19,13 +20,6 @@ const std::string kNamespace(api::kMachineConfigNamespace);
 kube::ControllerOptions answer_controller_options(const kube::Hooks& hooks) {
   kube::ControllerOptions options;
   options.name = "config-server";
-  options.hooks = hooks;
-  return options;
-}
-
-kube::EventRecorderOptions answer_event_options(const kube::Hooks& hooks) {
-  kube::EventRecorderOptions options;
-  options.component = "strake-config-server";
   options.hooks = hooks;
   return options;
 }
@@ -121,7 +115,7 @@ ClusterAnswers::ClusterAnswers(runtime::Runtime& runtime, kube::KubeApi& api, An
       identity_(runtime, api, kube::core::kSecret, one_object(api::serving_object::kIdentity)),
       os_configs_(runtime, api, api::kMachineOsConfig, where_there(all_objects())),
       os_builds_(runtime, api, api::kMachineOsBuild, where_there(all_objects())),
-      events_(runtime, api, answer_event_options(options_.hooks)),
+      events_(runtime, api, server_events(options_.hooks)),
       controller_(runtime, answer_controller_options(options_.hooks),
                   [this](const kube::ObjectKey& key, const kube::Call&) { return reconcile(key); }) {
   const auto always = [](const kube::Object&, const kube::Object&) { return true; };
@@ -171,11 +165,7 @@ kube::InformerOptions ClusterAnswers::all_objects() {
 }
 
 kube::InformerOptions ClusterAnswers::one_object(std::string_view name) {
-  kube::InformerOptions options;
-  options.ns = kNamespace;
-  options.field_selector = fmt::format("metadata.name={}", name);
-  options.hooks = watched_hooks();
-  return options;
+  return watch_one({kNamespace, std::string(name)}, watched_hooks());
 }
 
 std::vector<kube::Informer*> ClusterAnswers::informers() {

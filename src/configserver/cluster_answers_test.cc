@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
-#include "base/simulation.h"
 #include "configserver/testing/objects.h"
-#include "kube/testing/fake_api.h"
-#include "kube/testing/run_for.h"
+#include "configserver/testing/simulated_cluster.h"
 
 namespace strake::configserver::cluster_answers_test {
 
@@ -21,13 +19,8 @@ std::string file_config(std::string_view contents) {
       contents);
 }
 
-struct World {
-  explicit World(std::uint64_t seed = 1)
-      : simulation(seed),
-        server(simulation),
-        direct(server),
-        client(server),
-        answers(simulation, client, shelf, options()) {
+struct World : testing::SimulatedCluster {
+  explicit World(std::uint64_t seed = 1) : SimulatedCluster(seed) {
     put(api::kControllerConfig, objects::controller_config("API CA"));
     put(kube::core::kSecret, objects::bootstrap_token("TOKEN", "API CA"));
   }
@@ -42,21 +35,6 @@ struct World {
     return options;
   }
 
-  // Called between runs: the server acts at once.
-  void put(const kube::Resource& resource, kube::Object object) {
-    if (const auto known = direct.get(resource, object.key(), {}); known.ok()) {
-      json::ensure(object.json(), {"metadata", "resourceVersion"}) = known->resource_version();
-      json::ensure(object.json(), {"metadata", "uid"}) = known->uid();
-      ASSERT_TRUE(direct.update(resource, object, {}, {}).ok());
-      return;
-    }
-    ASSERT_TRUE(direct.create(resource, object, {}, {}).ok());
-  }
-  void remove(const kube::Resource& resource, const std::string& name) {
-    ASSERT_TRUE(direct.remove(resource, {"", name}, {}, {}).ok());
-  }
-  void run_for(runtime::Duration duration) { kube::testing::run_for(simulation, duration); }
-
   /// What a machine of the pool would find in /etc/a, or why it gets nothing.
   std::string served(const std::string& pool = "worker", ignition::SpecVersion version = {3, 2}) {
     const auto book = shelf.current();
@@ -68,12 +46,8 @@ struct World {
 
   std::vector<PoolServing> told;
   std::vector<std::string> identities;
-  sim::Simulation simulation;
-  kube::testing::FakeServer server;
-  kube::testing::FakeClient direct;
-  kube::testing::FakeClient client;
   AnswerShelf shelf;
-  ClusterAnswers answers;
+  ClusterAnswers answers{simulation, client, shelf, options()};
 };
 
 TEST(ClusterAnswers, FollowThePoolThroughARollout) {
@@ -95,7 +69,7 @@ TEST(ClusterAnswers, FollowThePoolThroughARollout) {
   world.put(api::kMachineConfig, objects::rendered("rendered-worker-2", file_config("two")));
   world.run_for(1s);
   EXPECT_EQ(world.served(), "two");
-  world.remove(api::kMachineConfigPool, "worker");
+  world.remove(api::kMachineConfigPool, {"", "worker"});
   world.run_for(1s);
   EXPECT_EQ(world.served(), "no-pool");
   ASSERT_FALSE(world.told.empty());
