@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
-#include "base/fd.h"
 #include "codec/base64.h"
 #include "integration/joining_stage.h"
 #include "kube/cluster_access.h"
@@ -63,47 +62,26 @@ TEST_F(JoiningCluster, EveryRefusalHasAReason) { expect_refusals_explained(*stag
 
 /// The Cluster API keeps a stub under another key, in a namespace of its own.
 TEST_F(JoiningCluster, StubsOfTheClusterApiAreFoundAndLeftWhereTheyAre) {
-  const TempDir folder;
-  constexpr std::string_view kDefinition = R"(apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: machinedeployments.cluster.x-k8s.io}
-spec:
-  group: cluster.x-k8s.io
-  names: {kind: MachineDeployment, plural: machinedeployments}
-  scope: Namespaced
-  versions:
-    - name: v1beta1
-      served: true
-      storage: true
-      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-)";
+  const kube::Resource definitions{"apiextensions.k8s.io", "v1", "CustomResourceDefinition",
+                                   "customresourcedefinitions", false};
+  const kube::Resource deployments{"cluster.x-k8s.io", "v1beta1", "MachineDeployment", "machinedeployments", true};
+  kube::Object definition(definitions, {"", "machinedeployments.cluster.x-k8s.io"});
+  json::ensure(definition.json(), {"spec"}) = *json::parse(
+      R"({"group":"cluster.x-k8s.io","names":{"kind":"MachineDeployment","plural":"machinedeployments"},"scope":"Namespaced",)"
+      R"("versions":[{"name":"v1beta1","served":true,"storage":true,"schema":{"openAPIV3Schema":)"
+      R"({"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]})");
+  stage_->put(definitions, definition);
+  stage_->put(kube::core::kNamespace, kube::Object(kube::core::kNamespace, {"", "clusters"}));
   const std::string stub = codec::encode_base64(
       R"({"ignition":{"version":"2.2.0","config":{"append":[{"source":"https://127.0.0.1:22623/config/worker"}]}}})");
-  const std::string objects = fmt::format(R"(apiVersion: v1
-kind: Namespace
-metadata: {{name: clusters}}
----
-apiVersion: v1
-kind: Secret
-metadata: {{name: boot, namespace: clusters}}
-data: {{value: {0}, format: aWduaXRpb24=}}
----
-apiVersion: v1
-kind: Secret
-metadata: {{name: worker-user-data, namespace: clusters}}
-data: {{value: {0}}}
----
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {{name: md, namespace: clusters}}
-spec: {{template: {{spec: {{bootstrap: {{dataSecretName: boot}}}}}}}}
-)",
-                                          stub);
-  ASSERT_TRUE(write_file_atomic(folder / "crd.yaml", kDefinition, 0600).ok());
-  ASSERT_TRUE(write_file_atomic(folder / "objects.yaml", objects, 0600).ok());
-  KubeCluster& cluster = **shared_cluster();
-  ASSERT_TRUE(cluster.kubectl_checked({"apply", "-f", folder / "crd.yaml"}).ok());
-  ASSERT_TRUE(comes_true([&] { return cluster.kubectl_checked({"apply", "-f", folder / "objects.yaml"}).ok(); }));
+  for (const char* name : {"boot", "worker-user-data"}) {
+    kube::Object secret(kube::core::kSecret, {"clusters", name});
+    json::ensure(secret.json(), {"data", "value"}) = stub;
+    stage_->put(kube::core::kSecret, secret);
+  }
+  kube::Object deployment(deployments, {"clusters", "md"});
+  json::ensure(deployment.json(), {"spec", "template", "spec", "bootstrap", "dataSecretName"}) = "boot";
+  ASSERT_TRUE(comes_true([&] { return admin_->create(deployments, deployment, {}, stage_->call()).ok(); }));
   const auto strake = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--kubeconfig", admin_kubeconfig_.string()});
     return run_strake(std::move(arguments));
@@ -120,6 +98,14 @@ spec: {{template: {{spec: {{bootstrap: {{dataSecretName: boot}}}}}}}}
   EXPECT_NE(converted.stderr_bytes.find("belongs to the Cluster API (MachineDeployment/md)"), std::string::npos)
       << converted.stderr_bytes;
   EXPECT_FALSE(admin_->get(kube::core::kSecret, {"clusters", "boot-spec3"}, stage_->call()).ok());
+  // A Secret that a set names and that is not there.
+  kube::Object set(api::kMachineSet, {std::string(api::kMachineApiNamespace), "joining-gone"});
+  json::ensure(set.json(), {"spec", "template", "spec", "providerSpec", "value", "userDataSecret", "name"}) = "gone";
+  stage_->put(api::kMachineSet, set);
+  const ProcessOutput gone = strake({"stub", "convert", "gone", "--machineset", "all"});
+  EXPECT_EQ(gone.exit.exit_code, 3);
+  EXPECT_NE(gone.stderr_bytes.find("the Secret is not there"), std::string::npos) << gone.stderr_bytes;
+  EXPECT_TRUE(admin_->remove(api::kMachineSet, set.key(), {}, stage_->call()).ok());
   // The same name in two namespaces is not guessed.
   kube::Object twin(kube::core::kSecret, {std::string(api::kMachineApiNamespace), "worker-user-data"});
   json::ensure(twin.json(), {"data", "userData"}) = stub;
@@ -127,8 +113,8 @@ spec: {{template: {{spec: {{bootstrap: {{dataSecretName: boot}}}}}}}}
   const ProcessOutput ambiguous = strake({"stub", "convert", "worker-user-data", "--machineset", "all"});
   EXPECT_EQ(ambiguous.exit.exit_code, 1);
   EXPECT_NE(ambiguous.stderr_bytes.find("write the namespace with it"), std::string::npos) << ambiguous.stderr_bytes;
-  EXPECT_TRUE(cluster.kubectl_checked({"delete", "-f", folder / "objects.yaml", "--wait=false"}).ok());
-  EXPECT_TRUE(cluster.kubectl_checked({"delete", "-f", folder / "crd.yaml"}).ok());
+  EXPECT_TRUE(admin_->remove(definitions, definition.key(), {}, stage_->call()).ok());
+  EXPECT_TRUE(admin_->remove(kube::core::kNamespace, {"", "clusters"}, {}, stage_->call()).ok());
 }
 
 }  // namespace

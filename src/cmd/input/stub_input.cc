@@ -4,6 +4,7 @@
 
 #include "api/kinds.h"
 #include "api/roles.h"
+#include "base/text.h"
 #include "base/visible_text.h"
 #include "cmd/input/text_input.h"
 #include "codec/base64.h"
@@ -14,6 +15,7 @@ namespace strake::cmd {
 
 namespace {
 
+constexpr std::size_t kMaxSecretName = 253;
 constexpr std::size_t kMaxStubBytes = std::size_t{64} << 20;
 
 Status read_server(kube::KubeApi& api, ClusterStubs& cluster, const kube::Call& call) {
@@ -76,7 +78,8 @@ Result<ClusterStubs> read_cluster_stubs(kube::KubeApi& api, const kube::Call& ca
   STRAKE_CHECK_OK(read_who_may_ask(api, cluster, call));
   for (stub::FoundStub& found : stub::find_stubs(objects)) {
     auto stub = read_found(found);
-    std::string name = fmt::format("{}/{}", found.ns, found.secret);
+    // A machine set may name anything; what is longer than a Secret's name is none.
+    std::string name = fmt::format("{}/{}", found.ns, clip_utf8(found.secret, kMaxSecretName));
     cluster.stubs.push_back({std::move(name), std::move(found), std::move(stub)});
   }
   cluster.machine_sets = std::move(objects.machine_sets);

@@ -185,6 +185,9 @@ Result<int> convert_in_cluster(const Invocation& invocation) {
   if (invocation.is_set("undo")) return undo_in_cluster(*api, cluster, invocation, call);
   STRAKE_TRY(const NamedStub named, named_stub(cluster, invocation.value("SECRET")));
   STRAKE_CHECK_OK(check_machine_api(named));
+  if (!named.found.problem.empty()) {
+    return error(Code::kNotFound, "Secret {}: {}", named.name, named.found.problem).with_verdict(Verdict::kAbsent);
+  }
   const std::vector<std::string>& chosen = invocation.list("machineset");
   if (chosen.empty()) {
     return error(

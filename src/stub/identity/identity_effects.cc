@@ -221,7 +221,7 @@ Result<std::vector<kube::ObjectPtr>> list_where_there(kube::KubeApi& api, const 
   do {
     auto page = api.list(resource, ns, options, call);
     if (!page.ok() && page.error().code() == Code::kNotFound) return objects;
-    if (!page.ok()) return Error(page.error()).context(fmt::format("listing {}", resource.qualified_name()));
+    if (!page.ok()) return page.error();  // says itself what was listed
     for (kube::Object& object : page->items) {
       // Items of a list need not say what they are.
       object.json().as_object()["kind"] = resource.kind;
