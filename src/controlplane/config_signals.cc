@@ -109,7 +109,7 @@ void Signals::access_changed(const configserver::AccessReport& report) {
                        {"mode", mode},
                        {"advice", "repair it, or remove it and make the tokens anew"}});
   }
-  log_.info("who may ask for configs", {{"mode", mode}, {"tokens", report.tokens}});
+  log_.info("who may ask for configs", {{"mode", mode}, {"entries", report.tokens}});
 }
 
 void Signals::pool_served(const configserver::PoolServing& serving) {

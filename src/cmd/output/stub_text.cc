@@ -87,7 +87,7 @@ std::string stub_table(std::span<const CheckedStub> stubs, bool wide) {
                                  users_text(named.found)};
     if (wide) {
       const std::string bytes = std::to_string(named.stub.ok() ? named.stub->bytes : named.found.bytes.size());
-      row.insert(row.begin() + 3, {authorities_text(named), bytes, named.found.managed ? "platform" : "you"});
+      row.insert(row.begin() + 3, {authorities_text(named), bytes, named.found.managed ? "controllers" : "you"});
     }
     for (std::string& cell : row) cell = visible_line(cell);
     rows.push_back(std::move(row));
