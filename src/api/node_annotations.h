@@ -36,6 +36,8 @@ inline constexpr std::string_view kCustomPoolLabelsApplied =
 inline constexpr std::string_view kStrakePrefix = "strake.dev/";
 inline constexpr std::string_view kPlannedClass = "strake.dev/planned-class";  ///< by the controller
 inline constexpr std::string_view kExecutedClass = "strake.dev/executed-class";
+/// By the drain controller: it was us who closed the node, so it is us who open it again.
+inline constexpr std::string_view kCordonedByStrake = "strake.dev/cordoned";
 }  // namespace node_annotation
 
 /// kReason and kFinalizeStagedFailure are cut to this many characters.

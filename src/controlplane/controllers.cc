@@ -62,6 +62,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   std::optional<machineconfig::TemplateController> templates;
   std::optional<machineconfig::GeneratorController> generator;
   std::optional<rollout::RolloutController> rollout;
+  std::optional<rollout::DrainController> drain;
   std::optional<stub::IdentityController> identity;
   if (generates) {
     const machineconfig::GeneratorOptions generator_options{options.version, options.hooks, options.on_generate};
@@ -73,6 +74,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
     rollout::RolloutOptions rollout_options{options.hooks, options.on_pool};
     rollout_options.keep_agent_rights = acting.keep_agent_rights;
     rollout.emplace(runtime, api, std::move(rollout_options)).start();
+    drain.emplace(runtime, api, rollout::DrainOptions{options.hooks, options.on_drain}).start();
   }
   if (modes.joining == api::Mode::kOwn) {
     stub::IdentityOptions identity_options;
@@ -84,6 +86,7 @@ void run_in_modes(runtime::Runtime& runtime, kube::KubeApi& api, const Controlle
   }
   watch.wait_while(acting.modes, stop);
   if (identity) identity->stop();
+  if (drain) drain->stop();
   if (rollout) rollout->stop();
   render.stop();
   if (generator) generator->stop();

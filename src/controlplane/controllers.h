@@ -14,6 +14,7 @@
 #include "machineconfig/generate/generator_controller.h"
 #include "machineconfig/render/render_controller.h"
 #include "machineconfig/template/template_controller.h"
+#include "rollout/drain/drain_controller.h"
 #include "rollout/rollout_controller.h"
 #include "stub/identity/identity_controller.h"
 
@@ -41,6 +42,7 @@ struct ControllersOptions {
   /// Told how our render compares with another manager's, while only observing.
   std::function<void(const machineconfig::Agreement& agreement)> on_agreement{};
   std::function<void(const rollout::PoolReport& report)> on_pool{};
+  std::function<void(const rollout::DrainReport& report)> on_drain{};
   std::function<void(const machineconfig::RenderReport& report)> on_render{};
   std::function<void(const machineconfig::GenerateReport& report)> on_generate{};
   /// Where new machines ask for their config, when neither StrakeConfig nor Infrastructure says it.

@@ -119,4 +119,29 @@ void Signals::machine_well(const std::string& node) {
   log_.info("the agent of a node is well again", {{"node", node}, log::varying("after_failures", failures)});
 }
 
+void Signals::drain_stands(const rollout::DrainReport& report) {
+  const bool over = report.step == rollout::DrainStep::kNothing || report.step == rollout::DrainStep::kEcho;
+  std::size_t going = 0, overdue = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (over) {
+      drains_.erase(report.node);
+    } else {
+      drains_[report.node] = report;
+    }
+    going = drains_.size();
+    for (const auto& [node, drain] : drains_) overdue += drain.overdue ? 1 : 0;
+  }
+  metrics_.gauge("strake_drains", "Nodes that asked to be drained or opened and were not answered yet.")
+      .set(static_cast<double>(going));
+  metrics_.gauge("strake_drains_overdue", "Nodes whose drain has taken more than an hour.")
+      .set(static_cast<double>(overdue));
+  if (report.step == rollout::DrainStep::kNothing) return;
+  log::Fields fields{{"node", report.node}, {"step", std::string(to_string(report.step))}};
+  if (report.pods_left > 0) fields.push_back(log::varying("pods_left", report.pods_left));
+  if (!report.why.empty()) fields.push_back({"why", report.why});
+  const bool trouble = report.overdue || report.step == rollout::DrainStep::kRefuse;
+  log_.say(trouble ? log::Level::kWarning : log::Level::kInfo, "a node asked to be drained or opened", fields);
+}
+
 }  // namespace strake::controlplane

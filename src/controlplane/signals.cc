@@ -45,6 +45,7 @@ void Signals::listen_to(ControllersOptions& options) {
   options.on_modes = [this](const ClusterModes& modes) { modes_changed(modes); };
   options.on_agreement = [this](const machineconfig::Agreement& agreement) { agreement_changed(agreement); };
   options.on_pool = [this](const rollout::PoolReport& report) { pool_planned(report); };
+  options.on_drain = [this](const rollout::DrainReport& report) { drain_stands(report); };
   options.on_render = [this](const machineconfig::RenderReport& report) { pool_rendered(report); };
   options.on_generate = [this](const machineconfig::GenerateReport& report) { config_generated(report); };
   options.on_joining = [this](const stub::IdentityReport& report) { joining_stands(report); };

@@ -67,6 +67,7 @@ class Signals {
   void agreement_changed(const machineconfig::Agreement& agreement);
   void store_failed(const apistore::Problem& problem);
   void pool_planned(const rollout::PoolReport& report);
+  void drain_stands(const rollout::DrainReport& report);
   void pool_rendered(const machineconfig::RenderReport& report);
   void config_generated(const machineconfig::GenerateReport& report);
   void joining_stands(const stub::IdentityReport& report);
@@ -89,9 +90,10 @@ class Signals {
   std::map<std::string, unsigned> failing_informers_;                 ///< by resource: failures in a row
   std::map<std::string, std::set<kube::ObjectKey>> failing_objects_;  ///< by controller
   std::map<std::string, rollout::PoolReport> pools_;
-  std::map<std::string, unsigned> failing_machines_;  ///< by node: failures in a row
-  std::set<std::string> waiting_machines_;            ///< without a first config
-  std::set<std::string> unserved_pools_;              ///< whose new machines get no config
+  std::map<std::string, rollout::DrainReport> drains_;  ///< by node: those that go on
+  std::map<std::string, unsigned> failing_machines_;    ///< by node: failures in a row
+  std::set<std::string> waiting_machines_;              ///< without a first config
+  std::set<std::string> unserved_pools_;                ///< whose new machines get no config
   const ConfigService* config_service_ = nullptr;
   std::string lease_trouble_;
   std::string start_trouble_;

@@ -20,8 +20,8 @@ const kube::Resource& resource_of(const kube::Object& object) {
   for (const kube::Resource& resource : api::all_kinds()) {
     if (resource.kind == object.kind()) return resource;
   }
-  for (const kube::Resource* resource :
-       {&kube::core::kNode, &kube::core::kNamespace, &kube::core::kConfigMap, &kube::core::kSecret}) {
+  for (const kube::Resource* resource : {&kube::core::kNode, &kube::core::kNamespace, &kube::core::kConfigMap,
+                                         &kube::core::kSecret, &kube::core::kPod, &kube::core::kPodDisruptionBudget}) {
     if (resource->kind == object.kind()) return *resource;
   }
   STRAKE_INVARIANT(object.kind() == kube::core::kLease.kind);
