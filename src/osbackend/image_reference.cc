@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ostree/import/container_names.h"
+
 namespace strake::osbackend {
 
 namespace {
@@ -18,33 +20,8 @@ bool is_plain_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), plain);
 }
 
-/// How its signature is checked, then how the image is reached.
-constexpr std::string_view kSignatureWords[] = {
-    "ostree-unverified-registry:", "ostree-unverified-image:", "ostree-image-signed:"};
-constexpr std::string_view kRemoteWords[] = {"ostree-remote-registry:", "ostree-remote-image:"};
-constexpr std::string_view kTransportWords[] = {"docker://", "registry:", "containers-storage:"};
 /// Of hosts that are updated from the older kind of OS image.
 constexpr std::string_view kPivotWord = "pivot://";
-
-bool take_prefix(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-std::string_view without_transport(std::string_view origin) {
-  for (const std::string_view word : kSignatureWords) {
-    if (take_prefix(origin, word)) break;
-  }
-  for (const std::string_view word : kRemoteWords) {
-    if (take_prefix(origin, word)) origin.remove_prefix(std::min(origin.find(':'), origin.size() - 1) + 1);
-  }
-  (void)take_prefix(origin, kPivotWord);
-  for (const std::string_view word : kTransportWords) {
-    if (take_prefix(origin, word)) break;
-  }
-  return origin;
-}
 
 }  // namespace
 
@@ -64,7 +41,15 @@ Result<ImageReference> ImageReference::parse(std::string_view text) {
 }
 
 Result<ImageReference> ImageReference::of_origin(std::string_view origin, std::string_view digest) {
-  const std::string_view name = without_transport(origin);
+  if (origin.starts_with(kPivotWord)) return parse(origin.substr(kPivotWord.size()));
+  STRAKE_TRY(const ostree::ContainerReference reference, ostree::parse_container_reference(origin));
+  using Transport = ostree::ContainerReference::Transport;
+  if (reference.transport != Transport::kRegistry && reference.transport != Transport::kContainersStorage)
+    return error(Code::kUnsupported, "{} does not lie in a registry", origin);
+  return with_digest(reference.name, digest);
+}
+
+Result<ImageReference> ImageReference::with_digest(std::string_view name, std::string_view digest) {
   if (name.find('@') != std::string_view::npos || digest.empty()) return parse(name);
   return parse(fmt::format("{}@{}", name, digest));
 }

@@ -18,6 +18,8 @@ class ImageReference {
   /// As ostree's tools write down where a deployment came from ("ostree-unverified-registry:NAME:TAG"), with the digest
   /// beside it where the name carries none. An error: no image of a registry, or no digest.
   static Result<ImageReference> of_origin(std::string_view origin, std::string_view digest = {});
+  /// A name that may carry its digest itself; where it does not, that one.
+  static Result<ImageReference> with_digest(std::string_view name, std::string_view digest);
 
   const std::string& name() const { return name_; }
   const codec::Digest& digest() const { return digest_; }

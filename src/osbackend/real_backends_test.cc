@@ -307,16 +307,17 @@ TEST(ImageOrigin, EveryShapeNamesTheImage) {
   for (const std::string& origin :
        {"ostree-unverified-registry:" + pinned, "ostree-unverified-image:docker://" + pinned,
         "ostree-unverified-image:containers-storage:" + pinned, "ostree-image-signed:docker://" + pinned,
-        "ostree-remote-registry:fedora:" + pinned, "ostree-remote-image:fedora:docker://" + pinned, "pivot://" + pinned,
-        "docker://" + pinned, pinned}) {
+        "ostree-remote-registry:fedora:" + pinned, "ostree-remote-image:fedora:docker://" + pinned,
+        "pivot://" + pinned}) {
     const auto image = ImageReference::of_origin(origin);
     ASSERT_TRUE(image.ok()) << origin << image.error().to_string();
     EXPECT_EQ(image->to_string(), pinned) << origin;
   }
   EXPECT_EQ(ImageReference::of_origin("ostree-unverified-registry:registry.example/os:tag", digest)->to_string(),
             "registry.example/os:tag@" + digest);
-  for (const char* origin : {"", "ostree-unverified-registry:", "ostree-remote-registry:",
-                             "ostree-unverified-registry:x", "fedora:fedora/x86_64/coreos/stable"})
+  for (const char* origin :
+       {"", "ostree-unverified-registry:", "ostree-remote-registry:", "ostree-unverified-registry:x",
+        "ostree-unverified-image:oci:/srv/layout", "fedora:fedora/x86_64/coreos/stable"})
     EXPECT_FALSE(ImageReference::of_origin(origin).ok()) << origin;
 }
 

@@ -21,7 +21,7 @@ Result<std::optional<BootcEntry>> entry_of(const json::Value& document, std::str
     const auto digest = json::find_string(*value, {"image", "imageDigest"});
     // The digest of what was fetched counts, whatever the name said.
     const std::string name_only = origin->substr(0, digest ? origin->find('@') : std::string::npos);
-    const auto image = ImageReference::of_origin(name_only, digest.value_or(""));
+    const auto image = ImageReference::with_digest(name_only, digest.value_or(""));
     if (image.ok()) entry.image = *image;
   }
   entry.version = json::find_string(*value, {"image", "version"}).value_or("");
