@@ -106,6 +106,10 @@ Result<ClusterPlan> plan_proposal(kube::KubeApi& api, const std::vector<api::Nod
   ConfigReader configs(api);
   std::vector<kube::ObjectPtr> pools;
   for (const auto& [pool, rendered] : proposal) {
+    if (!rendered) {
+      pools.push_back(pool);
+      continue;
+    }
     kube::Object targeted = *pool;
     api::MachineConfigPoolEdit(targeted.json()).set_target(rendered->name(), {});
     pools.push_back(std::make_shared<const kube::Object>(std::move(targeted)));

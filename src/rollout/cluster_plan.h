@@ -24,7 +24,7 @@ Result<std::vector<api::NodePtr>> read_nodes(kube::KubeApi& api, const kube::Cal
 /// A pool as somebody would like to have it, and what would be rendered for it.
 struct ProposedPool {
   kube::ObjectPtr pool;
-  kube::ObjectPtr rendered;
+  kube::ObjectPtr rendered;  ///< nullptr: it goes on with what it has, and takes its nodes all the same
 };
 
 /// The plans if these were the cluster's pools; what its nodes run is read from the API.

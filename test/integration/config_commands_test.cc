@@ -512,6 +512,9 @@ TEST_F(ConfigCommandsTest, TheSameQuestionsAreAnsweredByACluster) {
   EXPECT_NE(diff.stdout_bytes.find("/etc/site"), std::string::npos) << diff.stdout_bytes;
   EXPECT_EQ(diff.stdout_bytes.find("pool worker: "), 0u) << diff.stdout_bytes;
   EXPECT_NE(diff.stdout_bytes.find(" nodes change ("), std::string::npos) << diff.stdout_bytes;
+  const ProcessOutput of_workers = ask({"diff", "--with", added, "--pool", "worker"});
+  EXPECT_EQ(of_workers.stdout_bytes.find("pool worker: 2 of 2 nodes change ("), 0u) << of_workers.stdout_bytes;
+  EXPECT_EQ(of_workers.stdout_bytes.find("no pool takes"), std::string::npos) << of_workers.stdout_bytes;
   const std::string worker = names.stdout_bytes.substr(names.stdout_bytes.find("rendered-worker-"));
   const std::string name = worker.substr(0, worker.find('\n'));
   EXPECT_EQ(ask({"diff", name, name}).exit.exit_code, 0) << "a rendered config is the same as itself";

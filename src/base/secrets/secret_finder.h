@@ -31,6 +31,9 @@ inline bool is_word_character(char c) { return is_alphanumeric(c) || c == '_'; }
 /// How many letters, digits and characters of `also` the text starts with.
 std::size_t run_of(std::string_view text, std::string_view also);
 
+/// "PRIVATE KEY" as it may stand in base64, wherever it begins.
+inline constexpr std::string_view kEncodedPrivateKeyTitles[] = {"UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW"};
+
 class SecretFinder {
  public:
   SecretFinder(std::string_view text, TextForm form) : text_(text), lower_(lower_case(text)), form_(form) {}

@@ -53,7 +53,6 @@ void SecretFinder::private_keys() {
 
 void SecretFinder::encoded_private_keys() {
   constexpr std::string_view kBase64 = "+/=";
-  constexpr std::string_view kTitles[] = {"UFJJVkFURSBLRV", "BSSVZBVEUgS0VZ", "QUklWQVRFIEtFW"};
   std::size_t looked_until = 0;
   const auto add_run = [&](std::size_t begin) {
     looked_until = begin + run_of(text_.substr(begin), kBase64);
@@ -64,7 +63,7 @@ void SecretFinder::encoded_private_keys() {
     if (after < looked_until) return;
     const std::string_view rest = text_.substr(after, 48);
     const bool cut_off = rest.size() < 24;
-    if (cut_off || std::any_of(std::begin(kTitles), std::end(kTitles),
+    if (cut_off || std::any_of(std::begin(kEncodedPrivateKeyTitles), std::end(kEncodedPrivateKeyTitles),
                                [&](std::string_view title) { return rest.find(title) != rest.npos; })) {
       add_run(after - kBegin.size());
     }

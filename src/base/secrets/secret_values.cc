@@ -20,6 +20,14 @@ bool is_harmless_value(std::string_view value) {
   return false;
 }
 
+/// A PEM file in base64 that begins as a public key, and has no private one behind it: policies of images name keys so.
+bool is_public_key(std::string_view value) {
+  constexpr std::string_view kBeginPublic = "LS0tLS1CRUdJTiBQVUJMSUMg";  // "-----BEGIN PUBLIC "
+  return value.starts_with(kBeginPublic) &&
+         std::none_of(std::begin(kEncodedPrivateKeyTitles), std::end(kEncodedPrivateKeyTitles),
+                      [&](std::string_view title) { return value.find(title) != value.npos; });
+}
+
 /// "FILE", "TOKEN": what a help text calls the value.
 bool is_place_holder(std::string_view value) {
   return std::all_of(value.begin(), value.end(),
@@ -133,7 +141,7 @@ void SecretFinder::assignments() {
     const auto [begin, end] = value_after(at + 1);
     looked_until = end;
     const std::string_view value = text_.substr(begin, end - begin);
-    if (is_harmless_value(value)) continue;
+    if (is_harmless_value(value) || is_public_key(value)) continue;
     // The place of a key is no key; the kernel's is, for it may name one on a disk that others have.
     if (names_a_place(value) && key.find("luks") == key.npos &&
         (key.ends_with("key") || key.find("credential") != key.npos))

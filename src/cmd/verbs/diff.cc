@@ -306,8 +306,15 @@ class Findings {
     if (!nodes.ok()) return nodes.error();
     const auto members = rollout::sort_out(rollout::PoolSelectors(sides_.before.set.pools), *nodes);
     const auto policy = machineconfig::disruption_policy_of(sides_.after.set.machine_configuration.get());
+    const std::string& only = invocation_.value("pool");
+    // The other pools have a say in whose a node is.
+    for (const kube::ObjectPtr& pool : machineconfig::pools_of(sides_.after.set)) {
+      if (!only.empty() && pool->name() != only) proposal_.push_back({pool, nullptr});
+    }
     STRAKE_TRY(const rollout::ClusterPlan plan, rollout::plan_proposal(api, *nodes, proposal_, policy, call));
-    found.cost = cost_in_nodes(plan, destinations(members, targets_before_));
+    ClusterCost cost = cost_in_nodes(plan, destinations(members, targets_before_));
+    std::erase_if(cost.pools, [&](const NodeCost& of_pool) { return !only.empty() && of_pool.pool != only; });
+    found.cost = std::move(cost);
     return {};
   }
 
@@ -377,7 +384,7 @@ constexpr ExitMeaning kDiffExits[] = {{kExitOk, "the same, or nothing that --fai
 const CommandSpec kDiffCommand{
     "diff",
     "Show what changes between two configurations, who changed it, and what it costs a node.",
-    "A and B are rendered configs or sets of MachineConfigs. A file with a single MachineConfig and no pool is "
+    "A and B are rendered configs or sets of MachineConfigs. A file with a single MachineConfig and nothing else is "
     "compared as it stands; anything else is rendered first, and each pool is compared. First comes the cost (none, "
     "reload, restart, drain, reboot, or reinstall when running nodes cannot follow) with the actions nodes will take, "
     "then every change: contents decoded, the MachineConfigs it comes from, and why it costs what it costs. Secrets "
