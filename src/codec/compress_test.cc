@@ -4,6 +4,8 @@
 #include <lzma.h>
 #include <rapidcheck.h>
 
+#include "codec/deflate.h"
+
 namespace strake::codec::compress_test {
 
 /// Text that compresses well and one part that does not.
@@ -159,6 +161,10 @@ TEST(Compress, RawDeflate) {
   for (const std::string& text : {std::string(), sample_text()}) {
     const std::string gz = gzip(text);
     const std::string raw = gz.substr(kGzipHeaderBytes, gz.size() - kGzipHeaderBytes - kGzipTrailerBytes);
+    StringSink written;
+    const auto deflater = make_deflater(written);
+    ASSERT_TRUE(write(*deflater, text).ok() && deflater->finish().ok());
+    EXPECT_EQ(written.text(), raw);
     const auto whole = inflated(raw, text.size());
     ASSERT_TRUE(whole.ok()) << whole.error().to_string();
     EXPECT_EQ(*whole, text);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "osimage/testing/sample_os.h"
 #include "ostree/repository.h"
 #include "support/temp_dir.h"
@@ -169,6 +171,90 @@ TEST_F(OsImport, OnlyMissingLayersAreAskedFor) {
   const auto rechunked = import(other, chunk);
   ASSERT_TRUE(rechunked.ok()) << rechunked.error().to_string();
   EXPECT_EQ(chunk.asked, (std::vector<std::size_t>{1}));
+}
+
+/// Stops in the middle, as a connection or a machine does.
+class CutSource final : public codec::Source {
+ public:
+  CutSource(std::string_view bytes, std::size_t good) : inner_(bytes.substr(0, good)) {}
+  Result<std::size_t> read(std::span<std::byte> into) override {
+    STRAKE_TRY(const std::size_t got, inner_.read(into));
+    if (got == 0) return error(Code::kUnavailable, "the connection is gone");
+    return got;
+  }
+
+ private:
+  codec::MemorySource inner_;
+};
+
+class CutLayers final : public ostree::LayerSource {
+ public:
+  CutLayers(const SampleImage& image, std::size_t good) : image_(image), left_(good) {}
+  Status read_layer(std::size_t number, const std::function<Status(codec::Source& tar)>& read) override {
+    const std::string& tar = image_.layers[number];
+    CutSource cut(tar, left_);
+    codec::MemorySource whole(tar);
+    const bool enough = left_ >= tar.size();
+    left_ -= std::min(left_, tar.size());
+    return read(enough ? static_cast<codec::Source&>(whole) : cut);
+  }
+
+ private:
+  const SampleImage& image_;
+  std::size_t left_;
+};
+
+TEST_F(OsImport, WhatRefsLeadToIsWholeWhereverItStops) {
+  const SampleTree tree(kFiles);
+  const SampleImage image = with_layers(native_image(tree, 2), {{tar_file("usr/new", "content")}});
+  std::size_t all = 0;
+  for (const std::string& layer : image.layers) all += layer.size();
+  std::set<std::string> seen;
+  for (std::size_t good = 0; good < all; good += 1500) {
+    std::filesystem::remove_all(folder_ / "repo");
+    CutLayers layers(image, good);
+    const auto writer =
+        RepositoryWriter::create(folder_ / "repo", RepositoryMode::kBareUser, {.sync = ostree::SyncPolicy::kNever});
+    const auto report = ostree::import_image(**writer, describe(image), layers, {kReference});
+    ASSERT_FALSE(report.ok()) << good;
+    for (const auto& [name, commit] : refs()) {
+      seen.insert(name);
+      EXPECT_EQ(listing(commit).find("missing"), std::string::npos) << name << " after " << good;
+    }
+    EXPECT_FALSE(refs().contains(*ostree::image_ref(kReference)));
+  }
+  EXPECT_EQ(seen.size(), 6u) << "two chunks and the commit layer, each with a ref of ours";
+  MemoryLayers rest(image);
+  ASSERT_TRUE(import(image, rest).ok());
+  EXPECT_EQ(rest.asked, (std::vector<std::size_t>{3})) << "what was complete is not read again";
+}
+
+TEST_F(OsImport, SizesAreLimited) {
+  const SampleTree tree(kFiles);
+  const std::string large(ostree::kMaxMetadataBytes + 1, 'x');
+  const std::string name = "sysroot/ostree/repo/objects/aa/" + std::string(62, 'a');
+  TarItem many = tar_file("usr/a", "");
+  for (int i = 0; i < 300; ++i) many.entry.xattrs.emplace(fmt::format("user.{}", i), std::string(4000, 'x'));
+  const SampleImage images[] = {
+      [&] {
+        SampleImage image = native_image(tree, 0);
+        image.layers[0] = make_layer({tar_file(name + ".dirtree", large)});
+        image.labels["ostree.final-diffid"] = codec::Digest::sha256_of(image.layers[0]).to_string();
+        return image;
+      }(),
+      [&] {
+        SampleImage image = native_image(tree, 0);
+        image.layers[0] = make_layer({tar_file(name + ".file-xattrs-link", large)});
+        image.labels["ostree.final-diffid"] = codec::Digest::sha256_of(image.layers[0]).to_string();
+        return image;
+      }(),
+      with_layers({}, {{many}}),
+  };
+  for (const SampleImage& image : images) {
+    const auto report = import(image);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code(), Code::kExhausted) << report.error().to_string();
+  }
 }
 
 /// A wrong bit, wherever it is, leaves no ref behind.

@@ -92,9 +92,10 @@ TEST_F(OsImport, DerivedLayersAreMergedToTheSameTree) {
   const path repository = work_ / "repo";
   const auto base = import(repository, RepositoryMode::kBareUser, "chunked");
   ASSERT_TRUE(base.ok()) << base.error().to_string();
+  const Lines of_base = layer_refs(repository);
   const auto report = import(repository, RepositoryMode::kBareUser, "derived");
   ASSERT_TRUE(report.ok()) << report.error().to_string();
-  EXPECT_EQ(report->layers_read.size(), 1u) << "the layers of the base are there";
+  EXPECT_EQ(report->layers_read.size(), 1u) << "the layers of the base are there, though buildah compressed them anew";
   EXPECT_EQ(report->dropped.at("opt"), 2u);
   ostree(repository, {"fsck", "--quiet"});
   const std::string merge = report->merge_commit.hex();
@@ -111,6 +112,21 @@ TEST_F(OsImport, DerivedLayersAreMergedToTheSameTree) {
   pull_with_ostree_ext(repository, "derived");
   EXPECT_EQ(trimmed(ostree(repository, {"rev-parse", *ostree::image_ref(reference("derived"))})), merge)
       << "ostree-ext takes the image for what it is";
+
+  // Neither side forgets a layer the images need; without the derived image its own layer goes.
+  const Lines before = layer_refs(repository);
+  judged(
+      {(*os_image_programs() / "oxt").string(), "container", "image", "prune-layers", "--repo=" + repository.string()});
+  const auto writer = RepositoryWriter::open(repository);
+  ASSERT_TRUE(writer.ok()) << writer.error().to_string();
+  EXPECT_TRUE(ostree::remove_unused_layers(**writer)->empty());
+  expect_same_lines(layer_refs(repository), before);
+  for (const std::string& ref :
+       {*ostree::image_ref(reference("derived")), *ostree::checked_image_ref(reference("derived"), {})}) {
+    ASSERT_TRUE((*writer)->remove_ref(ref).ok());
+  }
+  EXPECT_FALSE(ostree::remove_unused_layers(**writer)->empty());
+  expect_same_lines(layer_refs(repository), of_base);
 }
 
 constexpr const char* kListUnpackedPlain = R"script(set -eu
