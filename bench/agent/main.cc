@@ -4,8 +4,9 @@
 // The same image, disk and mode of repository for both; the order alternates from round to round. Every contestant is a
 // process of its own, this program too, started by this program as a starter, which says what it took.
 //
-//   bench_agent                                  everything, with a table at the end
-//   bench_agent import LAYOUT REPOSITORY [own]   ours alone; own: as an ordinary user's sysroot, owners mapped
+//   bench_agent                                       everything, with a table at the end
+//   bench_agent import LAYOUT REPOSITORY [bare|own]   ours alone; bare: as root's sysroot; own: as an ordinary user's,
+//                                                     owners mapped
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -78,14 +79,14 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-Status import_ours(const path& layout_folder, const path& repository, bool own) {
-  const auto mode = own ? ostree::RepositoryMode::kBare : ostree::RepositoryMode::kBareUser;
+Status import_ours(const path& layout_folder, const path& repository, const std::string& form) {
+  const auto mode = form.empty() ? ostree::RepositoryMode::kBareUser : ostree::RepositoryMode::kBare;
   STRAKE_TRY(const auto writer, ostree::RepositoryWriter::create(repository, mode));
   STRAKE_TRY(const oci::Layout layout, oci::Layout::open(layout_folder));
   STRAKE_TRY(const auto image, osimage::describe_image(layout, "v1", {}, {}));
   ostree::ImportOptions options{
       .reference = {.transport = ostree::ContainerReference::Transport::kOci, .name = layout_folder.string() + ":v1"}};
-  if (own) options.owner = {static_cast<std::uint32_t>(::geteuid()), static_cast<std::uint32_t>(::getegid())};
+  if (form == "own") options.owner = {static_cast<std::uint32_t>(::geteuid()), static_cast<std::uint32_t>(::getegid())};
   STRAKE_TRY(const auto report, osimage::import_os_image(*writer, layout, nullptr, image, options, {}));
   std::uint64_t read = 0, all = 0;
   for (const auto& layer : image.description.layers) all += layer.size;
@@ -218,7 +219,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
   Status finished;
   if (arguments.size() > 3 && arguments[1] == "import") {
-    finished = bench::import_ours(arguments[2], arguments[3], arguments.size() > 4);
+    finished = bench::import_ours(arguments[2], arguments[3], arguments.size() > 4 ? arguments[4] : "");
   } else if (arguments.size() > 2 && arguments[1] == "start") {
     finished = bench::start_contestant({arguments.begin() + 2, arguments.end()});
   } else {

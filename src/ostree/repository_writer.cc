@@ -294,7 +294,8 @@ Status RepositoryWriter::write_link(const FileInfo& info, const Checksum& checks
       break;
     case RepositoryMode::kBareUser:
       STRAKE_CHECK_OK(temporary.make_file());
-      STRAKE_CHECK_OK(write_all(temporary.fd(), info.symlink_target));
+      // With the zero byte that libostree writes behind it.
+      STRAKE_CHECK_OK(write_all(temporary.fd(), info.symlink_target + '\0'));
       break;
     case RepositoryMode::kBare:
     case RepositoryMode::kBareUserOnly:

@@ -199,6 +199,31 @@ TEST(RepositoryWriter, RefsAreReplacedAndRemoved) {
   EXPECT_TRUE((*writer)->repository().refs()->empty());
 }
 
+/// The lock every ostree program takes: shared by those who add, alone for who removes.
+TEST(RepositoryWriter, DoesNotWriteWhileSomebodyPrunes) {
+  test::TempDir folder;
+  const auto lock = [&](short type) {
+    auto file = open_file(folder / "repo/.lock", O_RDWR);
+    EXPECT_TRUE(file.ok());
+    struct flock wanted{};
+    wanted.l_type = type;
+    const bool held = ::fcntl(file->get(), F_OFD_SETLK, &wanted) == 0;
+    return std::pair(*std::move(file), held);
+  };
+  {
+    const auto first = RepositoryWriter::create(folder / "repo", RepositoryMode::kBareUser);
+    const auto second = RepositoryWriter::open(folder / "repo");
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_TRUE(lock(F_RDLCK).second);
+    EXPECT_FALSE(lock(F_WRLCK).second);
+  }
+  const auto alone = lock(F_WRLCK);
+  ASSERT_TRUE(alone.second);
+  const auto writer = RepositoryWriter::open(folder / "repo");
+  ASSERT_FALSE(writer.ok());
+  EXPECT_EQ(writer.error().code(), Code::kUnavailable);
+}
+
 TEST(RepositoryWriter, AnotherModeIsNoPlaceToWriteTo) {
   test::TempDir folder;
   ASSERT_TRUE(RepositoryWriter::create(folder / "repo", RepositoryMode::kArchive).ok());
