@@ -5,6 +5,7 @@
 #include "api/kinds.h"
 #include "api/machine_config.h"
 #include "kube/patch.h"
+#include "kube/unknown_effect.h"
 #include "rollout/cluster_plan.h"
 
 namespace strake::rollout {
@@ -43,28 +44,6 @@ kube::EventRecorderOptions rollout_event_options(const kube::Hooks& hooks) {
   options.component = "strake-rollout";
   options.hooks = hooks;
   return options;
-}
-
-/// The request may have had its effect although the answer says otherwise.
-bool effect_is_unknown(Code code) {
-  switch (code) {
-    case Code::kUnavailable:
-    case Code::kTimeout:
-    case Code::kCancelled:
-    case Code::kInternal:
-    case Code::kIo: return true;
-    case Code::kInvalidArgument:
-    case Code::kNotFound:
-    case Code::kExists:
-    case Code::kConflict:
-    case Code::kExpired:
-    case Code::kDenied:
-    case Code::kUnauthenticated:
-    case Code::kExhausted:
-    case Code::kCorrupt:
-    case Code::kUnsupported: return false;
-  }
-  return true;
 }
 
 /// Not a moment's trouble: the same write will be refused again.
@@ -249,7 +228,8 @@ Status RolloutController::target_node(const NodePlan& node, const std::string& c
     return {};
   }
   if (patched.error().code() == Code::kNotFound) return {};  // it left in this moment
-  if (effect_is_unknown(patched.error().code()) && options_.policy.counts_unseen_writes) ledger_.doubt(node.node->name);
+  if (kube::effect_is_unknown(patched.error().code()) && options_.policy.counts_unseen_writes)
+    ledger_.doubt(node.node->name);
   return Error(patched.error()).context(fmt::format("targeting node {}", node.node->name));
 }
 

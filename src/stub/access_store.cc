@@ -3,6 +3,7 @@
 #include "api/kinds.h"
 #include "api/roles.h"
 #include "kube/patch.h"
+#include "kube/unknown_effect.h"
 
 namespace strake::stub {
 
@@ -66,6 +67,14 @@ Result<AccessBook> change_access(runtime::Runtime& runtime, kube::KubeApi& api,
   STRAKE_TRY(AccessBook book, kube::retry_on_conflict(runtime, call, [&] { return change_once(api, change, call); }));
   STRAKE_CHECK_OK(ensure_callers(api, call));
   return book;
+}
+
+void take_back_token(runtime::Runtime& runtime, kube::KubeApi& api, const TokenRecord& record, const Error& why,
+                     const kube::Call& call) {
+  if (kube::effect_is_unknown(why.code())) return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime.wall_now());
+  const auto revoke = [&](const AccessBook& present) { return with_revoked(present, record.id, now); };
+  (void)change_access(runtime, api, revoke, call);  // nobody has it: whether this is written harms nobody
 }
 
 }  // namespace strake::stub

@@ -22,4 +22,9 @@ Result<AccessBook> change_access(runtime::Runtime& runtime, kube::KubeApi& api,
 /// name, so the config server itself has none.
 Status ensure_callers(kube::KubeApi& api, const kube::Call& call);
 
+/// A token was recorded and could not be put where it belongs: revoked when nobody can have it. Where the answer to the
+/// write was lost it may be in the stub, and a machine may have been born with it: it stays good to its end.
+void take_back_token(runtime::Runtime& runtime, kube::KubeApi& api, const TokenRecord& record, const Error& why,
+                     const kube::Call& call);
+
 }  // namespace strake::stub

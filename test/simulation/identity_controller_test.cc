@@ -11,6 +11,7 @@
 #include "codec/base64.h"
 #include "simulation/render_stage.h"
 #include "simulation/seeds.h"
+#include "stub/access_book.h"
 #include "stub/managed_stub.h"
 
 namespace strake::simulation::identity_controller_test {
@@ -99,20 +100,36 @@ struct IdentityStage : RenderStage {
            net::verify_chain(serving->certificate(), serving->chain, trusted, wall(), net::CertificatePurpose::kServer)
                .ok();
   }
-  std::map<std::string, std::vector<net::Certificate>> stubs() {
-    std::map<std::string, std::vector<net::Certificate>> found;
+  std::map<std::string, stub::Stub> stubs() {
+    std::map<std::string, stub::Stub> found;
     for (const kube::Object& secret : list(kube::core::kSecret)) {
       const auto text = stub::stub_text(secret);
-      const auto stub = text.ok() ? stub::read_stub(*text) : Result<stub::Stub>(text.error());
-      if (stub.ok()) found[secret.name()] = stub->trusted();
+      auto stub = text.ok() ? stub::read_stub(*text) : Result<stub::Stub>(text.error());
+      if (stub.ok()) found.emplace(secret.name(), *std::move(stub));
     }
     return found;
+  }
+  stub::AccessBook access() {
+    auto book = stub::read_access(one(kube::core::kSecret, stub::access_key().name));
+    return book.ok() ? *std::move(book) : stub::AccessBook();
+  }
+  /// Whether the token a stub carries opens its pool; true without one.
+  bool token_is_good(const stub::Stub& stub) {
+    const stub::AccessBook book = access();
+    return std::ranges::all_of(stub.pointers, [&](const stub::Pointer& pointer) {
+      if (pointer.token_sha256.empty()) return true;
+      const stub::TokenRecord* record = book.find_by_hash(pointer.token_sha256);
+      return record != nullptr && stub::judge_token(*record, pointer.pool, wall(), 0) == stub::Standing::kGood;
+    });
   }
 
   /// A machine may have been born with any list that a stub had lately.
   void look() {
     const auto now = wall();
-    for (const auto& [name, trusted] : stubs()) born[net::to_pem(trusted)] = {name, trusted, now};
+    for (const auto& [name, stub] : stubs()) {
+      EXPECT_TRUE(token_is_good(stub)) << "a machine born now with the stub " << name << " would be refused";
+      born[net::to_pem(stub.trusted())] = {name, stub.trusted(), now};
+    }
     std::erase_if(born, [&](const auto& one) { return now - one.second.seen > kRetireAfter; });
     for (const auto& [pem, machine] : born) {
       EXPECT_TRUE(accepts(machine.trusted))
@@ -150,7 +167,7 @@ struct IdentityStage : RenderStage {
     const auto bundle = stub::read_bundle(one(kube::core::kConfigMap, "machine-config-server-ca"));
     const auto all = stubs();
     return bundle.ok() && only_it(*bundle) && accepts({signer->certificate()}) && all.size() == 3 &&
-           std::ranges::all_of(all, [&](const auto& stub) { return only_it(stub.second); });
+           std::ranges::all_of(all, [&](const auto& stub) { return only_it(stub.second.trusted()); });
   }
   /// Of everything but Events, which come and go.
   std::vector<std::string> versions() {
@@ -218,6 +235,29 @@ void expect_rotation(std::uint64_t seed) {
   EXPECT_EQ(stage.versions(), before);
   EXPECT_TRUE(stage.is_settled());
   EXPECT_LT(stage.steps_done, 120) << "done again and again";
+  EXPECT_LT(stage.access().tokens().size(), 30U) << "a token for each attempt";
+  const auto stubs = stage.stubs();
+  for (const char* name : {"worker-user-data-managed", "master-user-data-managed"}) {
+    ASSERT_TRUE(stubs.contains(name) && !stubs.at(name).pointers.empty());
+    EXPECT_FALSE(stubs.at(name).pointers.front().token_sha256.empty()) << name;
+  }
+}
+
+/// What was written may have been written although nobody heard of it.
+TEST(IdentityControllerSimulation, ALostAnswerLeavesNoStubWithATokenThatDoesNotCount) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    IdentityStage stage(seed);
+    stage.faults().lost_answer = 0.2;
+    stage.start(1);
+    ASSERT_TRUE(stage.go_on(3h, [&] {
+      const auto stubs = stage.stubs();
+      return stubs.size() == 2 && std::ranges::all_of(stubs, [](const auto& stub) {
+               return !stub.second.pointers.front().token_sha256.empty();
+             });
+    }));
+    stage.go_on(2min);
+  }
 }
 
 TEST(IdentityControllerSimulation, MachinesAreLetInAtEveryMomentOfARotation) {

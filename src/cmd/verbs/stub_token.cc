@@ -169,7 +169,7 @@ Result<int> run_token_create(const Invocation& invocation) {
       },
       call));
   if (const Status handed = hand_over(*api, invocation, target, token, call); !handed.ok()) {
-    (void)revoke_token(runtime, *api, token.record.id, call);  // nobody has it
+    stub::take_back_token(runtime, *api, token.record, handed.error(), call);
     return handed.error();
   }
   return kExitOk;

@@ -69,8 +69,7 @@ Result<std::vector<kube::Object>> renew_stub_tokens(runtime::Runtime& runtime, k
       written.push_back(*std::move(changed));
       continue;
     }
-    const auto revoke = [&](const AccessBook& present) { return with_revoked(present, made.record.id, now); };
-    (void)change_access(runtime, api, revoke, call);  // nobody has it: whether this is written harms nobody
+    take_back_token(runtime, api, made.record, changed.error(), call);
     return std::move(changed).error().context(fmt::format("putting a token into Secret {}", wanted.secret->name()));
   }
   return written;

@@ -28,7 +28,7 @@ std::vector<TokenWanted> tokens_wanted(const AccessBook& book, std::span<const k
                                        std::chrono::sys_seconds now);
 
 /// Gives each of them a token: recorded first, so that no stub carries one that nobody knows. Returns the Secrets it
-/// wrote. A stub that changed meanwhile is left for the next look, and its new token revoked.
+/// wrote. A stub that changed meanwhile is left for the next look, and its new token revoked if nobody can have it.
 Result<std::vector<kube::Object>> renew_stub_tokens(runtime::Runtime& runtime, kube::KubeApi& api,
                                                     std::span<const kube::ObjectPtr> secrets, const kube::Call& call);
 
