@@ -41,7 +41,7 @@ constexpr OptionSpec kDiffOwnOptions[] = {
      kListValue},
     {"without", "NAME",
      "after: the same without this MachineConfig, or without an object of another kind (KubeletConfig/max-pods, "
-     "pool/infra); may be repeated",
+     "pool/infra, ImagePolicy/NAMESPACE/NAME); may be repeated",
      "", kListValue},
     kRecursiveOption,
     kFilesDirOption,
