@@ -1,5 +1,6 @@
 #include "ostree/repository_writer.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -22,6 +23,7 @@ constexpr std::size_t kCopyBytes = 256 * 1024;
 constexpr std::size_t kMaxRefNameBytes = 1024;
 constexpr std::uint32_t kUserOnlyBits = 0775;
 constexpr std::uint32_t kUserContentBits = 0775;
+constexpr std::string_view kTemporaryPrefix = "strake-";
 
 /// What is read only to be hashed.
 class DiscardingSink final : public codec::Sink {
@@ -46,13 +48,35 @@ Result<Fd> open_folder(int parent, const std::string& name) {
   return open_below(parent, name, O_RDONLY | O_DIRECTORY);
 }
 
-/// A lock of the open file, shared with everybody who adds: those who prune take it alone.
-Result<Fd> lock_shared(int root) {
-  STRAKE_TRY(Fd file, open_below(root, ".lock", O_RDWR | O_CREAT, 0660));
+/// What writers that died left behind. Only while no writer lives.
+void remove_leftovers(int tmp) {
+  const int copy = ::fcntl(tmp, F_DUPFD_CLOEXEC, 0);
+  DIR* const entries = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (entries == nullptr) {
+    if (copy >= 0) ::close(copy);
+    return;
+  }
+  // Cleaning is a courtesy: what cannot be removed costs space, nothing else.
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    if (name.starts_with(kTemporaryPrefix)) ::unlinkat(tmp, entry->d_name, 0);
+  }
+  ::closedir(entries);
+}
+
+bool take_lock(const Fd& file, short type) {
   struct flock lock{};
-  lock.l_type = F_RDLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
-  if (::fcntl(file.get(), F_OFD_SETLK, &lock) == 0) return file;
+  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
+}
+
+/// A lock of the open file, shared with everybody who adds: those who prune take it alone, and so does the first writer
+/// for a moment.
+Result<Fd> lock_shared(int root, int tmp) {
+  STRAKE_TRY(Fd file, open_below(root, ".lock", O_RDWR | O_CREAT, 0660));
+  if (take_lock(file, F_WRLCK)) remove_leftovers(tmp);
+  if (take_lock(file, F_RDLCK)) return file;
   if (errno == EAGAIN || errno == EACCES) {
     return error(Code::kUnavailable,
                  "another program is removing objects from the repository: try again when it ended");
@@ -86,7 +110,7 @@ Status check_metadata(ObjectType type, std::string_view bytes) {
 /// A file or link in tmp/ that disappears unless it was placed.
 class RepositoryWriter::Temporary {
  public:
-  Temporary(int folder, std::string name) : folder_(folder), name_(std::move(name)) {}
+  Temporary(int folder, std::atomic<std::uint64_t>& counter) : folder_(folder), counter_(counter) {}
   ~Temporary() {
     if (made_) ::unlinkat(folder_, name_.c_str(), 0);
   }
@@ -94,14 +118,13 @@ class RepositoryWriter::Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   Status make_file() {
-    STRAKE_TRY(fd_, open_below(folder_, name_, O_RDWR | O_CREAT | O_EXCL, 0600));
-    made_ = true;
-    return {};
+    return make([&] {
+      fd_.reset(::openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+      return fd_.valid();
+    });
   }
   Status make_link(const std::string& target) {
-    if (::symlinkat(target.c_str(), folder_, name_.c_str()) != 0) return errno_error(errno, "making a symbolic link");
-    made_ = true;
-    return {};
+    return make([&] { return ::symlinkat(target.c_str(), folder_, name_.c_str()) == 0; });
   }
   Status rename_to(int folder, const std::string& name) {
     if (::renameat(folder_, name_.c_str(), folder, name.c_str()) != 0) {
@@ -118,7 +141,19 @@ class RepositoryWriter::Temporary {
   std::string path() const { return fmt::format("/proc/self/fd/{}/{}", folder_, name_); }
 
  private:
+  /// Under a name nobody has: one may be left of a process that had the same number and died.
+  template <typename Create>
+  Status make(const Create& create) {
+    do {
+      name_ = fmt::format("{}{}-{}", kTemporaryPrefix, ::getpid(), ++counter_);
+      made_ = create();
+    } while (!made_ && (errno == EEXIST || errno == EINTR));
+    if (!made_) return errno_error(errno, "making tmp/" + name_);
+    return {};
+  }
+
   int folder_;
+  std::atomic<std::uint64_t>& counter_;
   std::string name_;
   Fd fd_;
   bool made_ = false;
@@ -186,7 +221,7 @@ Result<std::unique_ptr<RepositoryWriter>> RepositoryWriter::open(const std::file
     STRAKE_TRY(folders.state, open_folder(folders.root.get(), "state"));
     STRAKE_TRY(const Fd refs, open_folder(folders.root.get(), "refs"));
     STRAKE_TRY(folders.heads, open_folder(refs.get(), "heads"));
-    STRAKE_TRY(folders.lock, lock_shared(folders.root.get()));
+    STRAKE_TRY(folders.lock, lock_shared(folders.root.get(), folders.tmp.get()));
     return folders;
   };
   STRAKE_TRY_CONTEXT(Folders folders, open_all(), "opening ostree repository {} for writing", directory.string());
@@ -248,7 +283,7 @@ Result<Checksum> RepositoryWriter::write_metadata(ObjectType type, std::string_v
   const auto write = [&]() -> Status {
     STRAKE_TRY(const bool known, has_intact(type, checksum));
     if (known) return {};
-    Temporary temporary(folders_.tmp.get(), fmt::format("strake-{}-{}", ::getpid(), ++temporaries_));
+    Temporary temporary(folders_.tmp.get(), temporaries_);
     STRAKE_CHECK_OK(temporary.make_file());
     STRAKE_CHECK_OK(write_all(temporary.fd(), bytes));
     if (::fchmod(temporary.fd(), 0644) != 0) return errno_error(errno, "fchmod");
@@ -286,7 +321,7 @@ Result<Checksum> RepositoryWriter::write_file(const FileInfo& info, codec::Sourc
 Status RepositoryWriter::write_link(const FileInfo& info, const Checksum& checksum) {
   STRAKE_TRY(const bool known, has_intact(ObjectType::kFile, checksum));
   if (known) return {};
-  Temporary temporary(folders_.tmp.get(), fmt::format("strake-{}-{}", ::getpid(), ++temporaries_));
+  Temporary temporary(folders_.tmp.get(), temporaries_);
   switch (repository_.mode()) {
     case RepositoryMode::kArchive:
       STRAKE_CHECK_OK(temporary.make_file());
@@ -315,7 +350,7 @@ Result<Checksum> RepositoryWriter::write_regular(const FileInfo& info, codec::So
       return *expected;
     }
   }
-  Temporary temporary(folders_.tmp.get(), fmt::format("strake-{}-{}", ::getpid(), ++temporaries_));
+  Temporary temporary(folders_.tmp.get(), temporaries_);
   FileHasher hasher(info);
   const auto write = [&]() -> Status {
     STRAKE_CHECK_OK(temporary.make_file());
@@ -413,7 +448,7 @@ Status RepositoryWriter::set_attributes(const Temporary& temporary, const FileIn
 }
 
 Status RepositoryWriter::replace_small(int folder, const std::string& name, std::string_view bytes) {
-  Temporary temporary(folders_.tmp.get(), fmt::format("strake-{}-{}", ::getpid(), ++temporaries_));
+  Temporary temporary(folders_.tmp.get(), temporaries_);
   STRAKE_CHECK_OK(temporary.make_file());
   STRAKE_CHECK_OK(write_all(temporary.fd(), bytes));
   if (::fchmod(temporary.fd(), 0644) != 0) return errno_error(errno, "fchmod");

@@ -4,7 +4,8 @@
 // reader, or a power loss, sees whole objects only. One that is there already is hashed before it is relied on, and
 // replaced when it is damaged. Nothing refers to objects before their refs are written, and those come last.
 //
-// While a writer lives, it holds the repository's lock as every ostree program does that adds to it: pruning waits.
+// While a writer lives, it holds the repository's lock as every ostree program does that adds to it: pruning waits. The
+// first one removes what writers that died left in tmp/.
 #pragma once
 
 #include <atomic>

@@ -224,6 +224,24 @@ TEST(RepositoryWriter, DoesNotWriteWhileSomebodyPrunes) {
   EXPECT_EQ(writer.error().code(), Code::kUnavailable);
 }
 
+TEST(RepositoryWriter, RemovesWhatDeadWritersLeft) {
+  test::TempDir folder;
+  ASSERT_TRUE(RepositoryWriter::create(folder / "repo", RepositoryMode::kBareUser).ok());
+  const auto leave = [&](const std::string& name) {
+    ASSERT_TRUE(write_file_atomic(folder / "repo/tmp" / name, "half", 0600).ok());
+  };
+  leave("strake-1-1");
+  leave("somebody-elses");
+  const auto first = RepositoryWriter::open(folder / "repo");
+  EXPECT_EQ(entries_in(folder / "repo/tmp"), 1u);
+  // Another one lives: what looks like a leftover may be his, and its name is not taken.
+  leave(fmt::format("strake-{}-1", ::getpid()));
+  const auto second = RepositoryWriter::open(folder / "repo");
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE((*second)->write_ref("a", Checksum::of("")).ok());
+  EXPECT_EQ(entries_in(folder / "repo/tmp"), 2u);
+}
+
 TEST(RepositoryWriter, AnotherModeIsNoPlaceToWriteTo) {
   test::TempDir folder;
   ASSERT_TRUE(RepositoryWriter::create(folder / "repo", RepositoryMode::kArchive).ok());
