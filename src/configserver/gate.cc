@@ -142,6 +142,7 @@ Pass Gate::check(const net::ServerRequest& request, std::string_view pool) {
   pass.standing = judged.standing;
   pass.credential = std::move(judged.credential);
   pass.counted_token = std::move(judged.counted_token);
+  if (!pass.counted_token.empty()) pass.counted_address = address_of(request.peer_address);
   const bool required = options_.always_require || book->mode() == stub::AccessMode::kRequire;
   if (!required || pass.standing == stub::Standing::kGood) return pass;
   pass.refusal = refusal_of(pass.standing);
@@ -159,7 +160,7 @@ void Gate::give_back(const Pass& pass) {
   if (pass.counted_token.empty()) return;
   const std::scoped_lock lock(mutex_);
   if (const auto own = own_uses_.find(pass.counted_token); own != own_uses_.end() && own->second > 0) --own->second;
-  std::erase_if(recent_uses_, [&](const auto& use) { return use.first.first == pass.counted_token; });
+  recent_uses_.erase(UseKey{pass.counted_token, pass.counted_address});
 }
 
 std::map<std::string, std::uint64_t> Gate::own_uses() const {

@@ -34,6 +34,7 @@ struct Pass {
   stub::Standing standing = stub::Standing::kNoToken;  ///< what was shown, also where nobody asks for it
   std::string credential;                              ///< id of the token, or the certificate's name; "" without
   std::string counted_token;                           ///< whose use was counted; "" for none
+  std::string counted_address;                         ///< and for whom
   std::chrono::seconds retry_after{0};                 ///< with too many refusals
 };
 

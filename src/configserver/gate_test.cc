@@ -105,6 +105,17 @@ TEST(Gate, AUseThatBroughtNoConfigIsGivenBack) {
   EXPECT_TRUE(door.gate.own_uses().empty()) << "of tokens that are gone nothing is kept";
 }
 
+TEST(Gate, WhatOneGivesBackTakesNothingFromAnother) {
+  Door door;
+  stub::TokenRecord twice = door.record("twice", "a");
+  twice.max_uses = 2;
+  door.put(stub::AccessMode::kRequire, {twice});
+  EXPECT_EQ(door.ask("a", "192.0.2.1:1").counted_token, "twice");
+  door.gate.give_back(door.ask("a", "192.0.2.2:1"));
+  EXPECT_EQ(door.ask("a", "192.0.2.1:2").counted_token, "") << "its answer was lost, and it asks again";
+  EXPECT_EQ(door.gate.own_uses().at("twice"), 1U);
+}
+
 TEST(Gate, WhatOtherServersCountedCounts) {
   Door door;
   stub::TokenRecord three = door.record("three", "a");
