@@ -11,8 +11,8 @@ namespace strake::simulation {
 inline constexpr std::uint64_t kSharedSeeds = 500;
 
 /// Of kSharedSeeds; together they make 500. A planted mistake is caught sooner, so it rarely takes all of its share.
-inline constexpr std::uint64_t kReleaseToNodeShare = 318;
-inline constexpr std::uint64_t kIdentityShare = 12;
+inline constexpr std::uint64_t kReleaseToNodeShare = 326;
+inline constexpr std::uint64_t kIdentityShare = 4;
 inline constexpr std::uint64_t kDrainShare = 10;
 inline constexpr std::uint64_t kPlantedShare = 40;  ///< of each of four
 
