@@ -1,7 +1,7 @@
 // The operating system of one node: what it runs, and how that is changed.
 //
 // A change is staged, then takes effect at the next boot. Implementations: a record in a sandbox (sandbox_backend.h),
-// rpm-ostree (rpm_ostree/) and bootc (bootc/) of a real machine.
+// rpm-ostree (rpm_ostree/), bootc (bootc/) and an ostree sysroot of our own (ostree/) of a real machine.
 //
 // A machine's kernel command line is never ours alone: the root device, the console and what ostree needs stand on it
 // too. So the arguments a config asks for are kept apart from the machine's own, staged beside them, and compared

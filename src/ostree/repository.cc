@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "ostree/key_file.h"
 
 namespace strake::ostree {
 
@@ -22,21 +23,6 @@ constexpr std::size_t kMaxRefBytes = 128;
 constexpr std::size_t kMaxRefs = 10'000;
 constexpr std::size_t kMaxRefsInMessage = 10;
 constexpr std::uint32_t kUserOnlyModeBits = 0775;
-
-/// The value of a key in one section of a key file.
-std::optional<std::string> key_file_value(std::string_view text, std::string_view section, std::string_view key) {
-  std::optional<std::string> value;
-  bool inside = false;
-  while (!text.empty()) {
-    const std::string_view line = trimmed(take_until(text, '\n'));
-    if (line.starts_with('[')) {
-      inside = line == fmt::format("[{}]", section);
-    } else if (const std::size_t equals = line.find('='); inside && equals != std::string_view::npos) {
-      if (trimmed(line.substr(0, equals)) == key) value = std::string(trimmed(line.substr(equals + 1)));
-    }
-  }
-  return value;
-}
 
 Result<std::string> xattr_value(int fd, const std::string& name, const std::filesystem::path& path) {
   std::string value(kMaxXattrBytes, '\0');

@@ -5,10 +5,14 @@
 
 #include "base/text.h"
 #include "codec/utf8.h"
+#include "ostree/key_file.h"
 
 namespace strake::ostree {
 
 namespace {
+
+constexpr std::string_view kOriginSection = "origin";
+constexpr std::string_view kOriginKey = "container-image-reference";
 
 using Signature = ContainerReference::Signature;
 using Transport = ContainerReference::Transport;
@@ -167,7 +171,18 @@ Result<std::string> image_ref(const ContainerReference& reference) {
 std::string origin_text(const ContainerReference& reference) {
   std::string value;
   for (const char c : reference.to_string()) value += c == '\\' ? "\\\\" : std::string(1, c);
-  return fmt::format("[origin]\ncontainer-image-reference={}\n", value);
+  return fmt::format("[{}]\n{}={}\n", kOriginSection, kOriginKey, value);
+}
+
+Result<ContainerReference> read_origin(std::string_view origin) {
+  const auto value = key_file_value(origin, kOriginSection, kOriginKey);
+  if (!value) return error(Code::kNotFound, "the origin names no image");
+  std::string text;
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    if ((*value)[i] == '\\' && i + 1 < value->size()) ++i;
+    text += (*value)[i];
+  }
+  return parse_container_reference(text);
 }
 
 }  // namespace strake::ostree

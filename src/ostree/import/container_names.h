@@ -48,5 +48,7 @@ Result<std::string> image_ref(const ContainerReference& reference);
 
 /// The origin file of a deployment of this image.
 std::string origin_text(const ContainerReference& reference);
+/// The other way round. kNotFound: the deployment came from no image.
+Result<ContainerReference> read_origin(std::string_view origin);
 
 }  // namespace strake::ostree
