@@ -109,7 +109,7 @@ Answer ConfigServer::answer_for(const net::ServerRequest& request, ConfigRequest
   if (!version.ok()) return {Outcome::kUnsupportedVersion, nullptr, version.error().to_string()};
   record.version = *version;
   const auto book = shelf_.current();
-  if (!book) return {Outcome::kNotReady, nullptr, "nothing was read from the API yet"};
+  if (!book) return {Outcome::kNotReady, nullptr, "nothing was read yet to answer with"};
   return book->find(record.pool, *version);
 }
 

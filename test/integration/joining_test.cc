@@ -7,6 +7,7 @@
 #include "api/kinds.h"
 #include "base/fd.h"
 #include "base/time.h"
+#include "codec/base64.h"
 #include "integration/joining_stage.h"
 #include "net/http_client.h"
 #include "net/testing/raw_tls_client.h"
@@ -187,6 +188,53 @@ TEST(Joining, TheLastAnswerIsServedWhileTheApiIsAway) {
   EXPECT_TRUE(comes_true([&] { return !confirmed(); })) << stage.daemon().log();
   EXPECT_EQ(stage.ask("/config/joiner", "3.2.0", authority).body, before);
   EXPECT_TRUE(stage.fetch("3.1.0", "joiner", authority).ok) << "over IPv6, without an API server";
+  EXPECT_EQ(stage.daemon().stop(), 0);
+}
+
+TEST(Joining, AConfigOfTenMegabytesIsServedFromABootstrapFolder) {
+  const TempDir folder;
+  for (const char* name : {"machine-pools", "machine-configs"}) std::filesystem::create_directory(folder / name);
+  const std::string big(7'500'000, 'x');
+  std::ofstream(folder / "machine-configs/rendered-master-1.yaml")
+      << R"({"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","metadata":{"name":)"
+      << R"("rendered-master-1"},"spec":{"config":{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":)"
+      << R"("/etc/big","contents":{"source":"data:;base64,)" << codec::encode_base64(big) << R"("}}]}}}})";
+  std::ofstream(folder / "machine-pools/master.yaml")
+      << R"({"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfigPool","metadata":{"name":)"
+      << R"("master"},"spec":{"configuration":{"name":"rendered-master-1"}},"status":{"configuration":{"name":)"
+      << R"("rendered-master-1"}}})";
+  std::ofstream(folder / "kubeconfig") << "apiVersion: v1\n";
+  net::testing::TestAuthority authority;
+  const net::testing::TestIdentity identity = authority.server();
+  std::ofstream(folder / "tls.crt") << identity.certificate_pem;
+  std::ofstream(folder / "tls.key") << identity.key_pem;
+  std::ofstream(folder / "ca.crt") << authority.pem();
+  JoiningStage& stage = *shared_stage().joining;
+  stage.start({"--bootstrap-dir", folder.path().string(), "--bootstrap-kubeconfig", (folder / "kubeconfig").string(),
+               "--tls-cert", (folder / "tls.crt").string(), "--tls-key", (folder / "tls.key").string()});
+  Command curl;
+  curl.argv = {"curl",
+               "--silent",
+               "--fail",
+               "--cacert",
+               (folder / "ca.crt").string(),
+               "--retry",
+               "60",
+               "--retry-delay",
+               "1",
+               "--retry-all-errors",
+               "--header",
+               "Accept: application/vnd.coreos.ignition+json;version=3.2.0",
+               "--output",
+               (folder / "answer").string(),
+               stage.url() + "/config/master"};
+  const auto fetched = run_checked(curl);
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_string() << stage.daemon().log();
+  const auto answer = json::parse(read_file(folder / "answer", 64 << 20).value());
+  ASSERT_TRUE(answer.ok()) << answer.error().to_string();
+  EXPECT_EQ(file_in(*answer, "/etc/big"), big);
+  // What is not there is refused all the same.
+  EXPECT_EQ(stage.ask("/config/infra", "3.2.0", authority).status, 500);
   EXPECT_EQ(stage.daemon().stop(), 0);
 }
 
