@@ -37,7 +37,8 @@ kube::EventRecorderOptions drain_event_options(const kube::Hooks& hooks) {
 std::string names_of(const std::vector<api::PodView>& pods) {
   std::vector<std::string> names;
   for (const api::PodView& pod : pods) {
-    if (names.size() == kPodsInMessage) return fmt::format("{} and {} more", fmt::join(names, ", "), pods.size() - 5);
+    if (names.size() == kPodsInMessage)
+      return fmt::format("{} and {} more", fmt::join(names, ", "), pods.size() - kPodsInMessage);
     names.push_back(pod.key.to_string());
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -176,10 +177,8 @@ Result<kube::Reconciled> DrainController::go_on(const kube::Object& node, const 
     const std::lock_guard lock(mutex_);
     Going& now = going(node.name(), api::drain_view(node).asked);
     since = runtime_.now() - now.since;
-    slow = !left.empty() && since >= kDrainSlowAfter &&
-           !std::exchange(now.said_slow, now.said_slow || since >= kDrainSlowAfter);
-    failed = !left.empty() && since >= kDrainFailedAfter &&
-             !std::exchange(now.said_failed, now.said_failed || since >= kDrainFailedAfter);
+    slow = !left.empty() && since >= kDrainSlowAfter && !std::exchange(now.said_slow, true);
+    failed = !left.empty() && since >= kDrainFailedAfter && !std::exchange(now.said_failed, true);
   }
   const std::string why = !blocked.empty() ? blocked : left.empty() ? "" : "waits for " + names_of(left);
   if (slow) {
