@@ -132,6 +132,27 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: db}}}
   EXPECT_FALSE(stage.reports.back().overdue);
 }
 
+TEST(DrainController, APodNobodyCanEvictKeepsNoOtherAndIsNamed) {
+  DrainStage stage(1);
+  stage.put_pod("a-db");
+  stage.put_pod("web");
+  for (const char* name : {"one", "two"}) {
+    stage.apply(fmt::format(R"(apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: {}, namespace: apps}}
+spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: a-db}}}}}}
+)",
+                            name));
+  }
+  stage.start();
+  stage.ask(kDrain);
+  ASSERT_TRUE(stage.run_until([&] { return stage.pods() == std::vector<std::string>{"a-db"}; }));
+  stage.run_for(11min);
+  EXPECT_EQ(stage.events_of("DrainThresholdExceeded"), 1u);
+  EXPECT_NE(stage.reports.back().why.find("apps/a-db"), std::string::npos) << stage.reports.back().why;
+  EXPECT_EQ(stage.node().applied, "");
+}
+
 TEST(DrainController, AWordNobodyKnowsIsSaidAndNothingIsDone) {
   DrainStage stage(1);
   stage.put_pod("app");

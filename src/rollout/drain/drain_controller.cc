@@ -44,6 +44,10 @@ std::string names_of(const std::vector<api::PodView>& pods) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// There is no time for the next pod either. All else may be about this pod alone: a server says "internal error" where
+/// two budgets speak of one pod.
+bool ends_the_round(Code code) { return code == Code::kCancelled || code == Code::kTimeout; }
+
 }  // namespace
 
 DrainController::DrainController(runtime::Runtime& runtime, kube::KubeApi& api, DrainOptions options)
@@ -136,7 +140,8 @@ Result<std::vector<api::PodView>> DrainController::pods_of(const std::string& no
   return pods;
 }
 
-/// Why some cannot leave now; "" when all were asked. A budget is no failure: it is looked at again.
+/// Why some cannot leave now; "" when all were asked. A budget is no failure, and one pod that nobody can evict (two
+/// budgets speak of it) keeps no other: both are looked at again, and named to who looks at the node.
 Result<std::string> DrainController::evict(const std::vector<api::PodView>& pods, const kube::Call& call) {
   std::string blocked;
   for (const api::PodView& pod : pods) {
@@ -145,7 +150,7 @@ Result<std::string> DrainController::evict(const std::vector<api::PodView>& pods
     const Status evicted = api_.evict(pod.key, options, call);
     if (evicted.ok() || evicted.error().code() == Code::kNotFound || evicted.error().code() == Code::kConflict)
       continue;
-    if (evicted.error().code() != Code::kExhausted)
+    if (ends_the_round(evicted.error().code()))
       return Error(evicted.error()).context(fmt::format("evicting pod {}", pod.key.to_string()));
     if (blocked.empty()) blocked = fmt::format("pod {}: {}", pod.key.to_string(), evicted.error().to_string());
   }
